@@ -3,13 +3,18 @@
 // SYNCOPATE_GIL=MODE      how the lock works (docs/gil.md); gil, no transactions, unless set
 // SYNCOPATE_RUBY_FORCE=1  for tests: transactions are tried also where none ever commits, and by a
 //                         thread that is alone
+// SYNCOPATE_RUBY_REMOVE=LIST  which conflicts of transactions are removed (gvl.h): all, none, or
+//                         names with commas between; all unless set
 #include "gvl.h"
 
 #include <syncopate/elide/gil.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -49,13 +54,44 @@ std::atomic<unsigned> attached{0};  // threads whose numbers are not among the t
 // With it attached, no thread is ever alone.
 elide::gil_thread companion;
 
+constexpr std::string_view removals[] = {"objects",   "counts",  "malloc",    "transient", "calls",
+                                         "variables", "vm_lock", "collector", "lines"};
+constexpr unsigned all_removals = (1u << std::size(removals)) - 1;
+
+unsigned removal_named(std::string_view name) noexcept {
+  if (name == "all") return all_removals;
+  for (unsigned i = 0; i < std::size(removals); ++i)
+    if (name == removals[i]) return 1u << i;
+  if (name != "none")
+    std::fprintf(stderr, "syncopate: SYNCOPATE_RUBY_REMOVE: no conflict is named '%.*s'\n",
+                 static_cast<int>(name.size()), name.data());
+  return 0;
+}
+
+unsigned removals_from_environment() noexcept {
+  const char* const text = std::getenv("SYNCOPATE_RUBY_REMOVE");
+  if (text == nullptr || *text == '\0') return all_removals;
+  unsigned found = 0;
+  std::string_view rest = text;
+  for (std::size_t comma = 0; comma != rest.npos;) {
+    comma = rest.find(',');
+    found |= removal_named(rest.substr(0, comma));
+    if (comma != rest.npos) rest.remove_prefix(comma + 1);
+  }
+  return found;
+}
+
 bool begin() noexcept {
   ruby_gil& lock = elide::c_interface::lock();
-  if (lock.elides() && is_forced()) lock.attach(companion);
-  return lock.elides();
+  if (!lock.elides()) return false;
+  if (is_forced()) lock.attach(companion);
+  syncopate_ruby_removed[0] = removals_from_environment();
+  return true;
 }
 
 }  // namespace
+
+alignas(256) unsigned syncopate_ruby_removed[64] = {};
 
 bool syncopate_ruby_elides(void) {
   static const bool elides = begin();
@@ -64,6 +100,7 @@ bool syncopate_ruby_elides(void) {
 
 void syncopate_ruby_begin_thread(void) {
   if (ruby_gil::state_of(syncopate_gil_self) != elide::gil_state::detached) return;
+  (void)syncopate_ruby_elides();  // I4
   if (syncopate_gil_attach() == 0) attached.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,5 +1,6 @@
 """Ruby with its lock through the component, fetched and built: Ruby's own tests without elision and
-with every transaction failing, and transactions that commit on the emulated machine."""
+with every transaction failing; transactions that commit on the emulated machine, and what conflicts
+in them."""
 
 import json
 import os
@@ -16,6 +17,8 @@ OFF = {"SYNCOPATE_GIL": "gil"}
 FORCED = {"SYNCOPATE_GIL": "htm:16", "SYNCOPATE_RUBY_FORCE": "1"}
 # Of Ruby's test/ruby, what passes without extension libraries.
 OWN = ["gc", "iterator", "method", "proc", "struct", "thread_cv", "thread_queue", "variable"]
+REMOVALS = ["objects", "counts", "malloc", "transient", "calls", "variables", "vm_lock",
+            "collector", "lines"]  # fmt: skip
 MODES = [OFF, FORCED, FORCED | {"SYNCOPATE_GIL": "htm:1"}, FORCED | {"SYNCOPATE_GIL": "dynamic"}]
 
 
@@ -144,6 +147,44 @@ def test_threads_with_local_variables_alone_hardly_conflict(folder):
     assert printed == "[5996000]\n"
     assert counted["transactions"] > 2000
     assert counted["fallbacks"] < 0.1 * counted["transactions"], counted
+
+
+def aborted(folder: Path, kind: str, removed: str) -> tuple[str, float]:
+    """compute.rb's result in four threads, and which share of all attempts aborted."""
+    more = {"SYNCOPATE_EMULATED": "yield=3000", "SYNCOPATE_RUBY_REMOVE": removed}
+    printed, counted = counts(folder, "emulated", 4, 2000, kind, **FORCED, **more)
+    attempts = counted["transactions"] + counted["aborts"] - counted["fallbacks"]
+    return printed, counted["aborts"] / attempts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["calls", "objects", "blocks"])
+def test_threads_with_objects_of_their_own_hardly_conflict(folder, kind):
+    expected, without = aborted(folder, kind, "none")
+    assert without > 0.5
+    printed, ratio = aborted(folder, kind, "all")
+    assert printed == expected
+    assert ratio < 0.15
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("removed", ["none", *REMOVALS, "all"])
+@pytest.mark.parametrize("name, threads", [("miniruby", 3), ("miniruby.emulated", 1)])
+def test_garbage_is_collected_under_every_removal(folder, name, threads, removed):
+    """At nearly every allocation: natively transactions fall back, so threads are several; those
+    that commit are of one thread (README.md has why)."""
+    more = FORCED | {"SYNCOPATE_RUBY_REMOVE": removed, "SYNCOPATE_EMULATED": "yield=1000"}
+    done = run(folder / "bin" / name, PROGRAMS / "collect.rb", threads, 4, **more)
+    assert done.stdout == "ok\n"
+
+
+@pytest.mark.long
+def test_an_unknown_removal_is_told(folder):
+    more = FORCED | {"SYNCOPATE_RUBY_REMOVE": "objects,all_of_them"}
+    done = run(folder / "bin" / "miniruby", "-e", "puts 1", **more)
+    assert done.stdout == "1\n"
+    expected = "syncopate: SYNCOPATE_RUBY_REMOVE: no conflict is named 'all_of_them'\n"
+    assert done.stderr == expected
 
 
 @pytest.mark.long

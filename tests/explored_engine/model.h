@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -153,8 +154,10 @@ struct found {
 };
 
 // Explores the threads to the end. all_must_end: one that sleeps for good is a deadlock.
+// stack: what the running thread has on it (machine.h).
 inline found explore(const std::vector<body>& threads, const options& o = {},
-                     bool all_must_end = true) {
+                     bool all_must_end = true,
+                     std::span<const unsigned char> (*stack)() = nullptr) {
   static machine* last = nullptr;
   delete last;
   last = new machine(o);
@@ -163,6 +166,7 @@ inline found explore(const std::vector<body>& threads, const options& o = {},
   found result;
   machine::surroundings around;
   around.all_must_end = all_must_end;
+  around.stack = stack;
   around.before = [] {
     x.value = y.value = z.value = w.value = a.value = b.value = 0;
     r.fill(0);

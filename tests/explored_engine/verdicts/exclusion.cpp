@@ -27,6 +27,30 @@ void two_add() {
   assert(counter == 2);
 }
 
+// Dekker's, by fences.
+template <std::memory_order Fence, bool Acquires>
+struct fenced_dekker {
+  std::atomic<int> wants[2]{}, turn{0};
+  void lock(int me) {
+    wants[me].store(1, relaxed);
+    std::atomic_thread_fence(Fence);
+    while (wants[1 - me].load(relaxed) != 0) {
+      if (turn.load(relaxed) == me) continue;
+      wants[me].store(0, relaxed);
+      while (turn.load(relaxed) != me) {
+      }
+      wants[me].store(1, relaxed);
+      std::atomic_thread_fence(Fence);
+    }
+    if (Acquires) std::atomic_thread_fence(acquire);
+  }
+  void unlock(int me) {
+    std::atomic_thread_fence(release);
+    turn.store(1 - me, relaxed);
+    wants[me].store(0, relaxed);
+  }
+};
+
 // Peterson, "Myths about the mutual exclusion problem", 1981.
 template <std::memory_order Store, std::memory_order Load>
 struct peterson {
@@ -274,6 +298,9 @@ const scenario_program::scenario all[] = {
     {"peterson_exchange", two_add<exchanged_peterson>},
     {"dekker", two_add<dekker<seq_cst, seq_cst>>},
     {"dekker_acquire_release", two_add<dekker<release, acquire>>},
+    {"fenced_dekker", two_add<fenced_dekker<seq_cst, true>>},
+    {"fenced_dekker_two_sides", two_add<fenced_dekker<acq_rel, true>>},
+    {"fenced_dekker_enters", two_add<fenced_dekker<seq_cst, false>>},
     {"nobody_gives_way", two_add<stubborn>},
     {"bakery", two_add<bakery<true>>},
     {"bakery_without_choosing", two_add<bakery<false>>},

@@ -224,7 +224,10 @@ class machine {
   void note_written(address, std::size_t bytes);
   void settle_written();
   bool reads_again(address at, bool writes, place from);
-  bool await_news(const visit& since, place);
+  void await_news(std::uint32_t since, place);
+  std::uint32_t turn_since(std::uint32_t reads);
+  [[nodiscard]] address end_of_stack(thread_index) const;
+  void clear_stack(thread_index);
 
   // schedule.cpp
   void run_once(int (*program)());

@@ -68,6 +68,7 @@ struct thread {
   // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
   // variable that somebody has accessed since.
   address stands = 0, touched = ~address{0};
+  address deepest = ~address{0};   // where it has stood, in all executions
   std::vector<left_frames> lefts;  // the later, the less far up
   // Parked: next is expire. woken: by a wake.
   bool parked = false, woken = false;

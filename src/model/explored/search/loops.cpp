@@ -29,16 +29,31 @@ constexpr std::size_t most_written = 32;
 constexpr std::size_t most_stack = std::size_t{1} << 16;
 }  // namespace
 
+// Above is what the machine keeps there.
+address machine::end_of_stack(thread_index t) const {
+  using namespace instrument::layout;
+  return instrument::stack_of(threads_[t].fiber).high - (t == 0 ? before_main : before_thread);
+}
+
 // The program's part of the calling thread's stack; empty if it is not known.
 std::span<const unsigned char> machine::program_stack() const {
-  using namespace instrument::layout;
   if (stack_ != nullptr) return stack_();
   const thread& t = threads_[current_];
   if (t.stands == 0) return {};
-  const address end =
-      instrument::stack_of(t.fiber).high - (current_ == 0 ? before_main : before_thread);
+  const address end = end_of_stack(current_);
   if (t.stands >= end || end - t.stands > most_stack) return {};
   return {reinterpret_cast<const unsigned char*>(t.stands), end - t.stands};
+}
+
+// A new thread's stack is nothing but zeros, as far as a loop may be compared: what an execution
+// before has left there would be taken for this one's.
+void machine::clear_stack(thread_index t) {
+  const thread& who = threads_[t];
+  if (who.deepest < who.stack_low || who.deepest >= who.stack_high) return;
+  const address end = end_of_stack(t);
+  if (who.deepest >= end) return;
+  const std::size_t bytes = std::min<std::size_t>(end - who.deepest, most_stack);
+  std::memset(reinterpret_cast<void*>(end - bytes), 0, bytes);
 }
 
 // Called before each operation that may be one of a polling loop.
@@ -53,26 +68,44 @@ void machine::note_visit(place from, const given_values& given) {
     return v.of == here && v.given == given && v.registers == syncopate_entered.preserved &&
            std::equal(stack.begin(), stack.end(), v.stack.begin(), v.stack.end());
   });
+  const std::uint32_t since = turn_since(at != t.visits.end() ? at->reads : step::no_turn);
+  if (since != step::no_turn) await_news(since, from);
   if (at != t.visits.end()) {
-    if (!await_news(*at, from)) {
+    if (since == step::no_turn) {
       at->reads = t.reads;
       return;
     }
-    // What it has read since other visits is not what it would read again.
-    visit again = std::move(*at);
-    again.reads = t.reads;
-    t.visits.clear();
-    t.visits.push_back(std::move(again));
-    return;
+    std::rotate(t.visits.begin(), at, at + 1);
+    t.visits.resize(1);
+  } else {
+    if (since != step::no_turn) t.visits.clear();
+    if (t.visits.size() < most_visits) t.visits.emplace_back();
+    else std::rotate(t.visits.begin(), t.visits.begin() + 1, t.visits.end());
   }
-  if (t.visits.size() < most_visits) t.visits.emplace_back();
-  else std::rotate(t.visits.begin(), t.visits.begin() + 1, t.visits.end());
   visit& last = t.visits.back();
   last.of = here;
   last.given = given;
   last.registers = syncopate_entered.preserved;
   last.stack.assign(stack.begin(), stack.end());
   last.reads = t.reads;
+}
+
+// Whether this is another turn of the loop that was there before, when the thread had made so many
+// reads, and the next one would be the same: then that number, else no_turn. What the execution
+// before has found behind the same steps holds: parts of a stack that nothing has been written to
+// yet may be the same as what will be, or not.
+std::uint32_t machine::turn_since(std::uint32_t reads) {
+  const thread& t = me();
+  const auto in_turn = [&](const polled& p) { return p.read > reads; };
+  const auto differs = [&](const polled& p) { return p.changed > reads; };
+  if (reads != step::no_turn && (std::none_of(t.polls.begin(), t.polls.end(), in_turn) ||
+                                 std::any_of(t.polls.begin(), t.polls.end(), differs)))
+    reads = step::no_turn;
+  const std::uint32_t last = search_.past_of(current_).at[current_];
+  if (last == 0) return step::no_turn;
+  std::uint32_t& known = search_.at(last - 1).turn_since;
+  if (known == step::not_looked) known = reads;
+  return known;
 }
 
 // A plain write is about to be made. Whether it changes anything is seen later. (What is mapped may
@@ -101,16 +134,10 @@ void machine::settle_written() {
   else forget_visits();
 }
 
-// The turn since the visit has left nothing behind. Returns false if the next one would not be the
-// same.
-bool machine::await_news(const visit& since, place from) {
+// The turn since so many reads has left nothing behind.
+void machine::await_news(std::uint32_t since, place from) {
   thread& t = me();
-  const auto in_turn = [&](const polled& p) { return p.read > since.reads; };
-  const auto differs = [&](const polled& p) { return p.changed > since.reads; };
-  if (std::none_of(t.polls.begin(), t.polls.end(), in_turn) ||
-      std::any_of(t.polls.begin(), t.polls.end(), differs))
-    return false;
-  std::erase_if(t.polls, [&](const polled& p) { return !in_turn(p); });
+  std::erase_if(t.polls, [&](const polled& p) { return p.read <= since; });
   operation op;
   op.what = action::relax;
   op.from = from;
@@ -118,7 +145,6 @@ bool machine::await_news(const visit& since, place from) {
   op.count = t.rewrote ? 1 : 0;
   step& s = take_turn(op);
   take_news(s);
-  return true;
 }
 
 void machine::loops_for_good(place where) {

@@ -30,6 +30,7 @@ void machine::announce(const operation& op) {
   me().next.callers = callers_of(op.from);
   me().announced_at = search_.depth();
   leave_frames(me().stands, op.from);
+  if (me().stands != 0) me().deepest = std::min(me().deepest, me().stands);
   me().now = thread_state::announced;
   const thread_index next = pick();
   if (next != current_) switch_to(next);
@@ -55,6 +56,7 @@ void machine::end_turn(step& s) {
   if (search_.is_new()) {
     collect_symmetric(s);
     ++verdict_.steps;
+    s.turn_since = step::not_looked;
   }
   search_.made(symmetric_.data(), symmetric_.size());
   in_step_ = false;
@@ -534,6 +536,7 @@ void machine::switch_to(thread_index next) {
     const auto stack = instrument::stack_of(to.fiber);
     to.stack_low = stack.low;
     to.stack_high = stack.high;
+    clear_stack(next);
   }
   instrument::switch_to(to.fiber);
 }

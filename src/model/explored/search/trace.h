@@ -153,6 +153,10 @@ struct step {
   unsigned char code = 0;    // transaction: of the program's abort
   std::uint32_t bitset = 0;  // futex operations: whom a wake means, or what the sleeper listens to
   std::uint32_t woken = 0;   // wake: the bitsets of those it woke, together
+  // What its thread does next is another turn of a loop (loops.cpp), and it had made so many reads
+  // when it was there before; or it is none; or nobody has looked yet.
+  static constexpr std::uint32_t no_turn = ~std::uint32_t{0}, not_looked = no_turn - 1;
+  std::uint32_t turn_since = not_looked;
   // transaction: what it did when it last ran from here.
   std::shared_ptr<const footprint> touched;
   // The same for threads that are asleep before a transaction.

@@ -62,6 +62,9 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
         # Fewer executions where the C++ library waits; CMake's targets go without.
         before = ["-I", os.path.join(folders[0], "explored"), *before]
         before.append("-fno-finite-loops")  # a loop that waits for a plain flag stays a loop
+        # The variables of an inlined function are there until its caller returns: who uses them
+        # later would not be found.
+        before.append("-fno-inline")
     if not any(word.startswith("-g") for word in given):
         before.append("-g")
     if not any(word.endswith("omit-frame-pointer") for word in given):

@@ -490,6 +490,39 @@ static void atomic_triple_lost(void) {
   struct triple p = atomic_load(&triple_of);
   assert(p.a == 2);
 }
+// Three bytes, which fit no word.
+struct three {
+  unsigned char of[3];
+};
+static _Atomic struct three three_of;
+static int behind_three;
+static void* three_adds(void* u) {
+  (void)u;
+  struct three p = atomic_load(&three_of);
+  ++p.of[1];
+  atomic_store(&three_of, p);
+  return NULL;
+}
+static void three_published(memory_order how) {
+  const struct three all = {{1, 1, 1}};
+  behind_three = 1;
+  atomic_store_explicit(&three_of, all, how);
+}
+static void* three_release(void* u) { return three_published(memory_order_release), u; }
+static void* three_relaxed(void* u) { return three_published(memory_order_relaxed), u; }
+static void* three_read(void* u) {
+  const struct three p = atomic_load_explicit(&three_of, memory_order_acquire);
+  assert(p.of[0] == p.of[1] && p.of[1] == p.of[2]);
+  assert(p.of[0] == 0 || behind_three == 1);
+  return u;
+}
+static void atomic_three(void) { run2(three_release, three_read, NULL); }
+static void atomic_three_relaxed(void) { run2(three_relaxed, three_read, NULL); }
+static void atomic_three_lost(void) {
+  run2(three_adds, three_adds, NULL);
+  const struct three p = atomic_load(&three_of);
+  assert(p.of[1] == 2);
+}
 static int compare(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }
 static int sorted[3];
 static void* sorts(void* u) {
@@ -610,6 +643,9 @@ static const struct scenario all[] = {
     {"backoff_spin", backoff_spin},
     {"atomic_triple", atomic_triple},
     {"atomic_triple_lost", atomic_triple_lost},
+    {"atomic_three", atomic_three},
+    {"atomic_three_relaxed", atomic_three_relaxed},
+    {"atomic_three_lost", atomic_three_lost},
     {"sorts_both", sorts_both},
     {"sorts_one", sorts_one},
     {"timed_join", timed_join},

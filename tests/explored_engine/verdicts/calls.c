@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef void* (*entry)(void*);
@@ -216,6 +217,31 @@ static void* splits(void* u) {
 }
 static void tokens(void) { run2(splits_alone, splits_alone); }
 static void tokens_of_all(void) { run2(splits, splits); }
+
+// The C library keeps one broken-down time, and one text, for all threads.
+static void* breaks_down(void* u) {
+  const time_t start = 0;
+  struct tm own;
+  char text[26];
+  if (strcmp(asctime_r(gmtime_r(&start, &own), text), "Thu Jan  1 00:00:00 1970\n")) abort();
+  return u;
+}
+static void* breaks_down_for_all(void* u) {
+  const time_t start = 0;
+  if (gmtime(&start)->tm_year != 70) abort();
+  return u;
+}
+static void* writes_date(void* u) {
+  const struct tm start = {.tm_year = 70, .tm_mday = 1, .tm_wday = 4};
+  if (strcmp(asctime(&start), "Thu Jan  1 00:00:00 1970\n")) abort();
+  return u;
+}
+static void calendar(void) {
+  run2(breaks_down, breaks_down);
+  run2(breaks_down_for_all, writes_date);
+}
+static void calendar_of_both(void) { run2(breaks_down_for_all, breaks_down_for_all); }
+static void dates_of_both(void) { run2(writes_date, writes_date); }
 
 // A buffer goes round: who has got a byte may write it again.
 static void* sends_buffer(void* u) {
@@ -430,6 +456,9 @@ static const struct scenario all[] = {
     {"search_unlocked", search_unlocked},
     {"tokens", tokens},
     {"tokens_of_all", tokens_of_all},
+    {"calendar", calendar},
+    {"calendar_of_both", calendar_of_both},
+    {"dates_of_both", dates_of_both},
     {"buffer_used_again", buffer_used_again},
     {"buffer_used_at_once", buffer_used_at_once},
     {"stream_locked", stream_locked},

@@ -336,6 +336,30 @@ static void result_of(body* one) {
 }
 static void result(void) { result_of(gives_result); }
 static void result_is_local(void) { result_of(gives_local); }
+static void* gives_thread_local(void* unused) {
+  (void)unused;
+  static _Thread_local int local;
+  local = 1;
+  return &local;
+}
+static void result_is_thread_local(void) { result_of(gives_thread_local); }
+
+// A thread is given a local of a function that returns first, which compilers like to inline.
+static volatile int taken;
+static void* takes_argument(void* from) {
+  taken = *(int*)from;
+  return NULL;
+}
+static pthread_t start_with_local(int value) {
+  int local[4] = {value, value, value, value};
+  pthread_t thread;
+  pthread_create(&thread, NULL, takes_argument, &local[1]);
+  return thread;
+}
+static void argument_is_local(void) {
+  pthread_t thread = start_with_local(1);
+  pthread_join(thread, NULL);
+}
 
 // The loop's variable is every thread's argument.
 static void* takes_number(void* of) {
@@ -466,6 +490,8 @@ static const struct scenario all[] = {
     {"cancel_keeps_mutex", cancel_keeps_mutex},
     {"result", result},
     {"result_is_local", result_is_local},
+    {"result_is_thread_local", result_is_thread_local},
+    {"argument_is_local", argument_is_local},
     {"arguments", arguments_of_their_own},
     {"argument_of_all", argument_of_all},
     {"c11", c11},

@@ -20,7 +20,16 @@ void machine::note_stack(address at, const char* what, place from) {
   if (at < stacks || at >= stacks + stack_slots * stack_slot) return;
   for (unsigned t = 0; t < count_; ++t) {
     thread& owner = threads_[t];
-    if (owner.fiber == nullptr || at < owner.stack_low || at >= owner.stack_high) continue;
+    if (owner.fiber == nullptr) continue;
+    if (t != current_ && t != 0 && owner.now == thread_state::ended) {
+      const auto locals = instrument::tls_of(owner.fiber);
+      if (at >= locals.low && at < locals.high)
+        fail(failure_kind::use_after_free,
+             std::string(what) + " of a thread-local variable of thread " + std::to_string(t) +
+                 ", which has ended",
+             from);
+    }
+    if (at < owner.stack_low || at >= owner.stack_high) continue;
     if (t != current_) check_alive(static_cast<thread_index>(t), at, what, from);
     owner.touched = std::min(owner.touched, at);
     return;

@@ -1,13 +1,16 @@
 // libatomic.cpp -- the functions of libatomic that clang calls where a type's own alignment is less
-// than its size: for a std::atomic of a struct. Those of the machine's sizes are the machine's
-// operations. The others stay libatomic's, which takes mutexes for them.
+// than its size, and both where there is no word of that size: for a std::atomic of a struct. Those
+// of the machine's sizes are the machine's operations. For the others libatomic takes mutexes, or
+// the processor's operations on words around them, which no machine would see. So a word that
+// counts changes stands for them: an operation on it, and what is to be done is done before anybody
+// else runs, threads being fibers. They are ordered as they ask for, and read the newest value.
 #include <atomic_seam.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "model/front/compiler/entered.h"
-#include "model/front/program/options.h"
 #include "model/front/pthread/real.h"
 
 namespace instrument = syncopate::instrument;
@@ -42,15 +45,21 @@ void give(void* to, T value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
-// libatomic's own. A program need not be linked with it, since we have its names.
-template <class Function>
-Function* real(const char* name) {
+using counted = std::uint64_t;
+constexpr std::size_t words = 1024;
+constinit counted changes[words] = {};
+
+counted* changes_of(const volatile void* at) {
+  return &changes[reinterpret_cast<std::uintptr_t>(at) / 4 % words];
+}
+// Nobody else runs in between, and nobody is told of these accesses.
+void copy(volatile void* to, const volatile void* from, std::size_t bytes) {
   const instrument::engine_scope inside;
-  void* found = dlsym(RTLD_NEXT, name);
-  if (found == nullptr)
-    if (void* const library = dlopen("libatomic.so.1", RTLD_NOW)) found = dlsym(library, name);
-  if (found == nullptr) instrument::fail("there is no libatomic.so.1 for %s()", name);
-  return reinterpret_cast<Function*>(found);
+  std::memcpy(const_cast<void*>(to), const_cast<const void*>(from), bytes);
+}
+bool same(const volatile void* one, const void* other, std::size_t bytes) {
+  const instrument::engine_scope inside;
+  return std::memcmp(const_cast<const void*>(one), other, bytes) == 0;
 }
 
 }  // namespace
@@ -61,8 +70,9 @@ SYNCOPATE_NOTES_REGISTERS(void, __atomic_load)
   const bool done = with_word(bytes, at, [&]<class T>() {
     give(into, instrument::load(static_cast<const volatile T*>(at), order, where));
   });
-  using function = void(std::size_t, const volatile void*, void*, int);
-  if (!done) real<function>("__atomic_load")(bytes, at, into, order);
+  if (done) return;
+  instrument::modify(changes_of(at), operation::add, counted{0}, order, where);
+  copy(into, at, bytes);
 }
 
 SYNCOPATE_NOTES_REGISTERS(void, __atomic_store)
@@ -71,8 +81,9 @@ SYNCOPATE_NOTES_REGISTERS(void, __atomic_store)
   const bool done = with_word(bytes, at, [&]<class T>() {
     instrument::store(static_cast<volatile T*>(at), given<T>(value), order, where);
   });
-  using function = void(std::size_t, volatile void*, const void*, int);
-  if (!done) real<function>("__atomic_store")(bytes, at, value, order);
+  if (done) return;
+  instrument::modify(changes_of(at), operation::add, counted{1}, order, where);
+  copy(at, value, bytes);
 }
 
 SYNCOPATE_NOTES_REGISTERS(void, __atomic_exchange)
@@ -82,8 +93,17 @@ SYNCOPATE_NOTES_REGISTERS(void, __atomic_exchange)
     give(into, instrument::modify(static_cast<volatile T*>(at), operation::exchange,
                                   given<T>(value), order, where));
   });
-  using function = void(std::size_t, volatile void*, const void*, void*, int);
-  if (!done) real<function>("__atomic_exchange")(bytes, at, value, into, order);
+  if (done) return;
+  instrument::modify(changes_of(at), operation::add, counted{1}, order, where);
+  // (What is given may be where the old value is to be.)
+  auto* const old_bytes = static_cast<unsigned char*>(into);
+  const auto* const new_bytes = static_cast<const unsigned char*>(value);
+  auto* const bytes_there = static_cast<volatile unsigned char*>(at);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const unsigned char next = new_bytes[i];
+    old_bytes[i] = bytes_there[i];
+    bytes_there[i] = next;
+  }
 }
 
 // Nobody says whether it is a weak one.
@@ -101,6 +121,18 @@ SYNCOPATE_NOTES_REGISTERS(bool, __atomic_compare_exchange)
     give(expected, found);
   });
   if (done) return exchanged;
-  using function = bool(std::size_t, volatile void*, void*, const void*, int, int);
-  return real<function>("__atomic_compare_exchange")(bytes, at, expected, desired, order, failed);
+  // Nobody has changed it in between if nobody has counted.
+  instrument::access_expected(expected, bytes, kind::read, where);
+  counted* const count = changes_of(at);
+  for (;;) {
+    const counted seen = instrument::modify(count, operation::add, counted{0}, failed, where);
+    if (!same(at, expected, bytes)) break;
+    instrument::compare_exchange(count, seen, seen + 1, order, failed, false, exchanged, where);
+    if (!exchanged) continue;
+    copy(at, desired, bytes);
+    return true;
+  }
+  instrument::access_expected(expected, bytes, kind::write, where);
+  copy(expected, at, bytes);
+  return false;
 }

@@ -20,6 +20,7 @@ namespace {
 using record::wait_kind;
 
 enum class futex_use { none, wait, lock, wake };
+constexpr long lock_pi2 = 13;  // FUTEX_LOCK_PI2; headers of kernels before 5.14 lack it
 
 futex_use use_of(long number, long operation) noexcept {
   if (number != SYS_futex) return futex_use::none;
@@ -27,7 +28,7 @@ futex_use use_of(long number, long operation) noexcept {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET: return futex_use::wait;
     case FUTEX_LOCK_PI:
-    case FUTEX_LOCK_PI2: return futex_use::lock;
+    case lock_pi2: return futex_use::lock;
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: return futex_use::wake;
     default: return futex_use::none;

@@ -8,11 +8,13 @@ import pytest
 from modeled import build
 
 PROGRAM = r"""
+#include <grp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -82,8 +84,18 @@ int lock_streams() {
   }
   return 0;
 }
+// The C library would have each OS thread answer.
+int change_users() {
+  const int changed = setuid(getuid()) | setgid(getgid()) | seteuid(geteuid()) |
+                      setegid(getegid()) | setreuid(getuid(), geteuid()) |
+                      setresgid(getgid(), getegid(), getgid());
+  printf("changed %d\n", changed);
+  printf("groups %d\n", setgroups(0, nullptr) == 0 || errno == EPERM);
+  return 0;
+}
 int main(int, char** words) {
   what = words[1];
+  if (!strcmp(what, "users")) return change_users();
   if (!strcmp(what, "streams")) return lock_streams();
   if (!strcmp(what, "shared") || !strcmp(what, "deadlock")) {
     const int status = share();
@@ -154,3 +166,8 @@ def test_results_do_not_depend_on_what_the_runtime_has_looked_for(program):
         for length in range(0, 4000, 400)
     }
     assert len(said) == 1
+
+
+def test_users_and_groups_can_be_changed(program):
+    done = run(program, "users")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "changed 0\ngroups 1\n", "")

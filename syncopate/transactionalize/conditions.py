@@ -68,6 +68,8 @@ def uses(facts: list[Fact], texts: dict[str, CText]) -> list[Use]:
         if fact.kind == "condition":
             text = texts[fact.file]
             at = text.offset(fact.line, fact.column)
+            if not text.code.startswith(fact.more["name"], at):
+                continue  # in the definition of a macro, whose uses are written out
             name = last_word((text.arguments(at) or [""])[0])
             use = Use(text, at, fact.more["name"], name, fact.function)
             use.member_of = members.get((fact.file, fact.line, fact.column))

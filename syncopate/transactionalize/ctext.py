@@ -178,6 +178,10 @@ class Edits:
     def __bool__(self) -> bool:
         return bool(self._all)
 
+    def touch(self, start: int, end: int) -> bool:
+        """Whether something between two offsets has been replaced."""
+        return any(first < end and start < last for first, last, _ in self._all)
+
     def _resolved(self, text: str) -> list[tuple[int, int, str]]:
         edits = list(self._all)
         for start, end, to, before, behind in self._moves:

@@ -278,10 +278,12 @@ class Rewriter:
         """What was written out for the analysis, and stays a lock, is called as before."""
         ops = [op for s in self.chosen for op in (s.lock, s.unlock, *(e.unlock for e in s.exits))]
         gone = {(op.text.path, op.at) for op in [*ops, *self.plan.word_operations]}
+        gone |= {(u.text.path, u.at) for u in self.plan.uses if u.name not in self.plan.stays}
         for path, all_of in self.written.original.items():
             text = self.program.texts[path].text
             for was in all_of:
-                if (path, was.start) not in gone and text[was.start : was.end] == was.by:
+                stays = (path, was.start) not in gone and text[was.start : was.end] == was.by
+                if stays and not edits[path].touch(was.start, was.end):
                     edits[path].replace(was.start, was.end, was.was)
 
     def _write_conditions(self, edits: dict[str, Edits]) -> dict:

@@ -1,6 +1,7 @@
 """Locks behind other names: macros, macros over macros, functions that do nothing else, constant
 tables of function pointers. Their calls are written out as calls of pthread's functions, for the
-analysis; where the lock stays a lock, the source keeps what it said (Written.original)."""
+analysis, and so are other names of the types; where the lock stays a lock, the source keeps what it
+said (Written.original)."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ _POLITE = (
 )
 _RETURN = r"(?:\s*return\b[^;()]*;)?"
 _FAILS = r"(?:assert|abort|exit|_exit|perror|fprintf|printf|puts|syslog|errx?|strerror|__assert\w*)"
+_CALL = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
 _CHECK = re.compile(  # what a wrapper may do with the status besides returning it
     rf"\s*(?:(?:\(void\)\s*\w+|assert\s*\([^;{{}}]*\)|return\b[^;()]*)\s*;"
     rf"|if\s*\([^;{{}}()]*\)\s*(?:\{{\s*(?:{_FAILS}\s*\([^;{{}}]*\)\s*;\s*)*"
@@ -40,6 +42,7 @@ class Template:
     function: str
     parameters: tuple[str, ...]
     mutex: str
+    negated: bool = False  # whether it is true where the function gives 0
 
     def over(self, given: list[str]) -> str:
         """The mutex, for these arguments."""
@@ -53,7 +56,24 @@ class Template:
         return re.sub(r"(?<!->)(?<!\.)\b([A-Za-z_]\w*)((?:->|\.)?)", one, self.mutex)
 
 
+_TYPES = ("pthread_mutex_t", "pthread_cond_t")
+_TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 _PTHREAD = {name: Template(name, ("mutex",), "mutex") for name in (LOCK, UNLOCK, TRYLOCK)}
+# Only macros are seen through here; their `mutex` is all of the arguments.
+_CONDITIONS = {
+    f"pthread_cond_{name}": Template(
+        f"pthread_cond_{name}", tuple(arguments.split(", ")), arguments
+    )
+    for name, arguments in {
+        "wait": "condition, mutex",
+        "timedwait": "condition, mutex, time",
+        "clockwait": "condition, mutex, clock, time",
+        "signal": "condition",
+        "broadcast": "condition",
+        "init": "condition, attributes",
+        "destroy": "condition",
+    }.items()
+}
 
 
 @dataclass
@@ -80,10 +100,16 @@ class _Names:
     """What names mean; a static function's in its own file only."""
 
     def __init__(self):
-        self._all: dict[tuple[str, str], Template] = {("", n): t for n, t in _PTHREAD.items()}
+        known = {**_PTHREAD, **_CONDITIONS}
+        self._all: dict[tuple[str, str], Template] = {("", n): t for n, t in known.items()}
 
     def get(self, file: str, name: str) -> Template | None:
         return self._all.get((file, name)) or self._all.get(("", name))
+
+    def operation(self, file: str, name: str) -> Template | None:
+        """The same, if it is one on a mutex."""
+        found = self.get(file, name)
+        return found if found and found.function in _PTHREAD else None
 
     def add(self, file: str, name: str, template: Template) -> bool:
         new = self._all.get((file, name)) != template
@@ -91,7 +117,8 @@ class _Names:
         return new
 
     def of_file(self, file: str) -> dict[str, Template]:
-        found = {n: t for (f, n), t in self._all.items() if f == "" and n not in _PTHREAD}
+        own = {*_PTHREAD, *_CONDITIONS}
+        found = {n: t for (f, n), t in self._all.items() if f == "" and n not in own}
         return found | {n: t for (f, n), t in self._all.items() if f == file}
 
 
@@ -107,13 +134,37 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
         again += [_learn_constants(text, names, sources, understood) for text in sources.values()]
         if not any(again):
             break
+    types = _types(sources, active_macros)
     for path, text in sources.items():
-        written.texts[path], written.original[path] = _write(text, names.of_file(path))
+        written.texts[path], written.original[path] = _write(text, names.of_file(path), types)
     known = {*_PTHREAD, *written.inlined, *written.kept}
     written.pointers = [
         place for text in sources.values() for place in _addresses(text, known, understood)
     ]
     return written
+
+
+def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
+    """Other names of the types of mutexes and condition variables, by macro and typedef."""
+    meanings: dict[str, set[str]] = {}
+    for text in sources.values():
+        for name, parameters, body in _DEFINE.findall(text.text):
+            meanings.setdefault(name, set()).add("" if parameters else body.strip())
+        for meant, name in _TYPEDEF.findall(text.code):
+            meanings.setdefault(name, set()).add(meant)
+    known = {name: name for name in _TYPES}
+    while True:
+        new: dict[str, str] = {}
+        for name, all_of in meanings.items():
+            if name in known or not all_of & known.keys():
+                continue
+            active = active_macros().get(name, "").removeprefix(name).strip()
+            meant = active if len(all_of) > 1 else next(iter(all_of))
+            if meant in known:
+                new[name] = known[meant]
+        if not new:
+            return {name: by for name, by in known.items() if name not in _TYPES}
+        known |= new
 
 
 # ---- what names mean ------------------------------------------------------------------------
@@ -141,14 +192,20 @@ def _learn_macros(texts: dict[str, str], names: _Names, active_macros) -> bool:
 def _meaning(parameters: str, body: str, names: _Names) -> Template | None:
     words = tuple(word for word in re.split(r"[\s,\\]+", parameters) if word)
     body = _unwrapped(body.replace("\\\n", " "))
+    checked = _checked(body + ";", "", names)
+    if checked:
+        return Template(checked.function, words, checked.mutex)
+    negated = body.startswith("!")
+    body = _unwrapped(body[negated:])
     if body.isidentifier():  # another name for it
-        return names.get("", body) if not words else None
+        return names.get("", body) if not words and not negated else None
     call = CText("", body)
     match = re.match(r"(\w+)\s*\(", body)
     known = names.get("", match.group(1)) if match else None
     if not known or call.call_end(0) != len(body):
         return None
-    return Template(known.function, words, known.over(call.arguments(0)))
+    given = [_bare(argument) for argument in call.arguments(0)]
+    return Template(known.function, words, known.over(given), known.negated != negated)
 
 
 def _unwrapped(body: str) -> str:
@@ -221,18 +278,21 @@ def _learn_functions(text: CText, names: _Names, written: Written) -> bool:
 
 def _does(body: str, path: str, names: _Names) -> Template | None:
     """The one operation that is all that a function's body does."""
-    call = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+    checked = _checked(re.sub(r"\breturn\b[^;()]*;\s*$", "", body), path, names)
+    if checked:
+        return checked
+    call = _CALL
     spins = [
         rf"while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
         rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*;",
     ]
     for pattern in spins:
         match = re.fullmatch(pattern + _RETURN, body, re.S)
-        known = names.get(path, match.group(1)) if match else None
+        known = names.operation(path, match.group(1)) if match else None
         if known and known.function == TRYLOCK:
             return Template(LOCK, (), known.over(_arguments(match.group(2))))
     match = re.match(rf"(?:return\s+|(?:const\s+)?int\s+\w+\s*=\s*)?{call}\s*;", body, re.S)
-    known = names.get(path, match.group(1)) if match else None
+    known = names.operation(path, match.group(1)) if match else None
     if not known:
         return None
     at = match.end()
@@ -244,15 +304,48 @@ def _does(body: str, path: str, names: _Names) -> Template | None:
     return Template(known.function, (), known.over(_arguments(match.group(2))))
 
 
+def _checked(body: str, path: str, names: _Names) -> Template | None:
+    """The operation in `if (CALL) complain();`, or in `int x = CALL; if (x) complain();`: what is
+    done where a mutex could not be taken is left out, if it does not lock itself."""
+    call, unequal, otherwise = _CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
+    direct = re.fullmatch(
+        rf"if\s*\((?:\s*(?:un)?likely\s*\()?\s*(!?)\s*\(?\s*{call}{unequal}[)\s]*\)\s*{otherwise}",
+        body,
+        re.S,
+    )
+    if direct:
+        negated, name, arguments, complaint = direct.groups()
+    else:
+        variable = rf"(?:int\s+)?(?P<status>\w+)\s*=\s*{call}\s*;\s*"
+        tested = rf"if\s*\(\s*(?P=status){unequal}\)\s*{otherwise}"
+        stored = re.fullmatch(variable + tested, body, re.S)
+        if not stored:
+            return None
+        _, name, arguments, complaint = stored.groups()
+        negated = ""
+    known = names.operation(path, name)
+    locks = any(names.get(path, word) for word in re.findall(r"\w+", complaint))
+    if not known or known.function == TRYLOCK or known.negated != bool(negated) or locks:
+        return None
+    return Template(known.function, (), known.over(_arguments(arguments)))
+
+
 def _arguments(brackets: str) -> list[str]:
-    return CText("", brackets).arguments(0)
+    return [_bare(argument) for argument in CText("", brackets).arguments(0)]
+
+
+def _bare(argument: str) -> str:
+    """Without brackets around all of it: lock and unlock are to be of the same expression."""
+    while argument.startswith("(") and CText("", argument).closing(0) == len(argument) - 1:
+        argument = argument[1:-1].strip()
+    return argument
 
 
 def _learn_constants(text: CText, names: _Names, sources: dict, understood: set) -> bool:
     """Constant pointers to such functions, alone and in tables, under names like `table.member`."""
     new = False
     for match in _CONST_POINTER.finditer(text.code):
-        known = names.get(text.path, match.group(2))
+        known = names.operation(text.path, match.group(2))
         if known:
             understood.add((text.path, match.start(2)))
             new |= names.add(text.path, match.group(1), known)
@@ -264,7 +357,7 @@ def _learn_constants(text: CText, names: _Names, sources: dict, understood: set)
         for number, entry in enumerate(inner.split(",")):
             start, at = at, at + len(entry) + 1
             named = re.fullmatch(r"\s*(?:\.\s*(\w+)\s*=\s*)?&?\s*(\w+)\s*", entry)
-            known = names.get(text.path, named.group(2)) if named else None
+            known = names.operation(text.path, named.group(2)) if named else None
             member = named and (named.group(1) or dict(enumerate(members)).get(number))
             if known and member:
                 understood.add((text.path, start + named.start(2)))
@@ -295,21 +388,30 @@ def _members(sources: dict[str, CText], structure: str) -> list[str]:
 # ---- writing --------------------------------------------------------------------------------
 
 
-def _write(text: CText, known: dict[str, Template]) -> tuple[str, list[Substitution]]:
-    if not known:
-        return text.text, []
+def _write(
+    text: CText, known: dict[str, Template], types: dict[str, str]
+) -> tuple[str, list[Substitution]]:
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
         for name in sorted(known, key=len, reverse=True)
     ]
-    called = re.compile(r"(?<![\w.>])(" + "|".join(spelt) + r")\s*\(")
+    patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
+    patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
+    if not patterns:
+        return text.text, []
     out, at, length, all_of = [], 0, 0, []
-    for match in called.finditer(text.code):
-        end = text.call_end(match.end() - 1)
-        if match.start() < at or end < 0 or not text.blocks(match.start()):
-            continue
-        template = known[re.sub(r"\s", "", match.group(1))]
-        by = f"{template.function}({template.over(text.arguments(match.end() - 1))})"
+    for match in re.finditer("|".join(patterns), text.code):
+        if match.group() in types:
+            end, by = match.end(), types[match.group()]
+            if match.start() < at or _is_named_here(text, match.start()):
+                continue
+        else:
+            end = text.call_end(match.end() - 1)
+            if match.start() < at or end < 0 or not text.blocks(match.start()):
+                continue
+            template = known[re.sub(r"\s", "", match.group(1))]
+            by = f"{template.function}({template.over(text.arguments(match.end() - 1))})"
+            by = f"!{by}" if template.negated else by
         was = text.text[match.start() : end]
         length += match.start() - at
         out += [text.text[at : match.start()], by]
@@ -317,6 +419,13 @@ def _write(text: CText, known: dict[str, Template]) -> tuple[str, list[Substitut
         length += len(by)
         at = end
     return "".join([*out, text.text[at:]]), all_of
+
+
+def _is_named_here(text: CText, at: int) -> bool:
+    """Whether the name at an offset is what a typedef makes."""
+    before = text.code[text.code.rfind(";", 0, at) + 1 : at]
+    made = re.search(r"\btypedef\b[^{}]*\S\s*$", before) and re.match(r"\w+\s*;", text.code[at:])
+    return bool(made)
 
 
 def _addresses(text: CText, names: set[str], understood: set) -> list[tuple[str, int, str]]:

@@ -79,20 +79,30 @@ def test_rewritten_programs_count_alike(tmp_path, name, kind):
 
 
 def test_locks_behind_other_names(tmp_path):
-    """Functions that spin, return the status or check it; macros over them; constant tables. What
-    stays a lock is called as before."""
+    """Functions that spin, return the status or check it; macros over them; constant tables; other
+    names of the types, also behind pointers. What stays a lock is called as before."""
     done = rewrite(tmp_path, ["many_names.c", "many_names.h"], "--atomic", status=3)
     sections = {"account.guard": 2, "tabled": 2, "spun": 1, "asked": 1, "told": 1, "polite": 1}
+    sections |= {"box.opened": 2, "box.flat": 1}
     for name, count in sections.items():
         assert done["locks"][name] == {
             "sections": count, "rewritten": count, "atomic": count, "word": False,
         }, name  # fmt: skip
     assert done["locks"]["stays"]["rewritten"] == 0
+    assert (
+        done["locks"]["box.watched"]["sections"],
+        done["locks"]["box.watched"]["rewritten"],
+    ) == (2, 0)
     text = (tmp_path / "out/many_names.c").read_text()
     assert "if (spin_lock(&stays) == 0) {" in text
-    assert "GIVE_BACK(&stays);" in text
-    header = "many_names.h"
-    assert (tmp_path / "out" / header).read_text() == (PROGRAMS / header).read_text()
+    for kept in ("GIVE_BACK(&stays);", "own_mutex* const watched = ", "OWN_LOCK_CHECKED(watched);",
+                 "OWN_WAIT(&b->drained, watched);"):  # fmt: skip
+        assert kept in text
+    assert "tm_cond_wait(&b->filled); goto" in text
+    header = (PROGRAMS / "many_names.h").read_text()
+    header = header.replace("own_cond filled;", "tm_cond filled;")
+    written = (tmp_path / "out/many_names.h").read_text()
+    assert [line for line in written.splitlines() if "syncopate" not in line] == header.splitlines()
     expected = run(PROGRAMS, ["many_names.c"], tmp_path / "locked")
     assert run_rewritten(tmp_path / "out", ["many_names.c"], tmp_path / "rewritten") == expected
 

@@ -57,3 +57,40 @@ struct operations {
   int (*take)(pthread_mutex_t*);
   int (*give)(pthread_mutex_t*);
 };
+
+/* The types behind names of one's own, and all that is done with them. */
+#ifdef NEVER_DEFINED
+#define own_mutex pthread_mutex_t*
+#define own_cond pthread_cond_t*
+#define OWN_WAIT(c, m) pthread_cond_wait(*(c), *(m))
+#else
+#define own_mutex pthread_mutex_t
+#define own_cond pthread_cond_t
+#define OWN_WAIT(c, m) pthread_cond_wait((c), (m))
+#endif
+typedef own_mutex renamed_mutex;
+#define OWN_SIGNAL(c) pthread_cond_signal((c))
+#define OWN_LOCK(m) (!(pthread_mutex_lock((m))))
+#define OWN_LOCK_CHECKED(m)            \
+  do {                                 \
+    if (!OWN_LOCK(m)) die("no mutex"); \
+  } while (0)
+
+static inline void die(const char* why) {
+  fputs(why, stderr);
+  abort();
+}
+
+static inline int own_unlock(renamed_mutex* m) {
+  int status = pthread_mutex_unlock(m);
+  if (status != 0) die("no unlock");
+  return 0;
+}
+
+struct box {
+  own_mutex opened, watched;
+  renamed_mutex flat;
+  own_cond filled;
+  own_cond drained;
+  long full, taken;
+};

@@ -36,6 +36,12 @@ int share() {
   pthread_mutexattr_setpshared(&m, PTHREAD_PROCESS_SHARED);
   pthread_mutex_init(&all->lock, &m);
   sem_init(&all->done, 1, 0);
+  if (!strcmp(what, "condition")) {
+    if (fork() == 0) return usleep(300'000);
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_lock(&all->lock);
+    return pthread_cond_wait(&changed, &all->lock);
+  }
   if (fork() == 0) {
     for (int i = 0; i < 50; ++i) {
       pthread_mutex_lock(&all->lock);
@@ -97,7 +103,7 @@ int main(int, char** words) {
   what = words[1];
   if (!strcmp(what, "users")) return change_users();
   if (!strcmp(what, "streams")) return lock_streams();
-  if (!strcmp(what, "shared") || !strcmp(what, "deadlock")) {
+  if (!strcmp(what, "shared") || !strcmp(what, "condition") || !strcmp(what, "deadlock")) {
     const int status = share();
     while (wait(nullptr) > 0) {
     }
@@ -152,6 +158,12 @@ def test_a_wait_for_a_process_that_has_ended_is_a_deadlock(program):
     done = run(program, "deadlock")
     assert (done.returncode, done.stdout) == (1, "count 100\n")
     assert "syncopate: deadlock: no thread of the simulated program can run" in done.stderr
+
+
+def test_a_condition_that_another_process_could_signal_is_no_plain_deadlock(program):
+    done = run(program, "condition")
+    assert done.returncode == 1
+    assert "no thread of this process can run, and another process wakes none" in done.stderr
 
 
 def test_results_do_not_depend_on_what_the_runtime_has_looked_for(program):

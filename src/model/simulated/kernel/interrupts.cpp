@@ -120,6 +120,14 @@ bool scheduler::waits_for_company() {
   return false;
 }
 
+void scheduler::report_stuck() {
+  if (instrument::has_shared_mappings() && has_company())
+    report_deadlock(world_,
+                    "no thread of this process can run, and another process wakes none that waits"
+                    " at a condition (docs/reference/model-limits.md)");
+  report_deadlock(world_);
+}
+
 void scheduler::on_company(cycles at) {
   constexpr long nap_ns = 1'000'000;
   constexpr unsigned say_after_naps = 5000;

@@ -176,7 +176,7 @@ thread& scheduler::next_to_run() {
   for (;;) {
     if (outside_ != 0) take_outside();
     if (events_.empty() && !world_.watching.wake_missed()) {
-      if (!waits_for_company()) report_deadlock(world_);
+      if (!waits_for_company()) report_stuck();
       arrange_company(running_->clock);
     }
     const event e = events_.pop();

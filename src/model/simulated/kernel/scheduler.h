@@ -125,6 +125,7 @@ class scheduler {
   void on_company(cycles at);
   [[nodiscard]] bool has_company() const;
   [[nodiscard]] bool waits_for_company();
+  [[noreturn]] void report_stuck();
   void arrange_company(cycles at);
   void on_foreign(thread&);
   void start_next(processor&, cycles at);

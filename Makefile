@@ -6,8 +6,8 @@ PYTHON := build/venv/bin/python
 DEMO_PYTHON = $(or $(wildcard $(PYTHON)),python3)
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Tests at a time: one more than there are processors, since many of them wait.
-JOBS ?= $(shell expr $$(nproc) + 1)
+# Tests at a time: two more than there are processors, since many of them wait.
+JOBS ?= $(shell expr $$(nproc) + 2)
 # Passed to ctest, e.g. `make check TESTS='-R posix.auto'`.
 TESTS ?=
 

@@ -11,6 +11,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import get_type_hints
 
 from syncopate.base.errors import FAILED, Failure
 from syncopate.bench.jobs import Job, Place
@@ -150,8 +151,9 @@ def _check_types(document: dict) -> None:
         need(origin, dict)
         for name in ("processor", "kernel", "date", "commit"):
             need(origin[name], str)
+    kinds = get_type_hints(Place)
     for run in document["runs"]:
-        for name, kind in Place.__annotations__.items():
+        for name, kind in kinds.items():
             need(run[name], kind)
         need(run["key"], str)
         need(run["measured"], int)

@@ -97,18 +97,18 @@ void sleeps_on_the_processor_of_the_holder() {
   delete s;
 }
 
-// A sleeper was called, and does not come before all others are done: a holder that finds much time
-// gone calls the other sleeper. Both ways nobody is left behind, and the late one finds no trace.
-void one_that_was_called_is_late() {
+// A section beside a holder, while a sleeper that was called at `called_at` does not come before all
+// others are done. Nobody is left behind, and the late one finds no trace.
+template <class Hold>
+void beside_a_late_one(std::uint64_t called_at, Hold hold) {
   auto* const s = new check::shared<auto_lock>;
   s->lock.lock();
   queue_of(s->lock).join();
   successor_slot::state seen = slot_of(s->lock).look();
-  slot_of(s->lock).call(seen, 0);
+  slot_of(s->lock).call(seen, called_at);
   auto waits = [s] { check::section(*s); };
-  auto holds = [s] {
-    for (int i = 1; i < 16; ++i)
-      (void)syncopate::machine::now_and_then(16);  // the next one is true
+  auto holds = [s, hold] {
+    hold(s->lock);
     ++s->value;
     s->lock.unlock();
   };
@@ -120,26 +120,20 @@ void one_that_was_called_is_late() {
   delete s;
 }
 
+// A holder that finds much time gone calls the other sleeper.
+void one_that_was_called_is_late() {
+  beside_a_late_one(0, [](auto_lock&) {
+    for (int i = 1; i < 16; ++i)
+      (void)syncopate::machine::now_and_then(16);  // the next one is true
+  });
+}
+
 // A newcomer spins though a called waiter is late; if it slept, its processor might be idle. The
 // holder keeps the lock until it does.
 void spins_beside_a_late_one_on_two_processors() {
-  auto* const s = new check::shared<auto_lock>;
-  s->lock.lock();
-  queue_of(s->lock).join();
-  successor_slot::state seen = slot_of(s->lock).look();
-  slot_of(s->lock).call(seen, syncopate::machine::ticks() - (1u << 25));
-  auto waits = [s] { check::section(*s); };
-  auto holds = [s] {
-    while (!spinner_of(s->lock).was_used()) syncopate::machine::relax();
-    ++s->value;
-    s->lock.unlock();
-  };
-  check::together(waits, holds);
-  assert(s->value == 2);
-  queue_of(s->lock).leave();
-  slot_of(s->lock).uncall();
-  check::check_at_rest(s->lock);
-  delete s;
+  beside_a_late_one(syncopate::machine::ticks() - (1u << 25), [](auto_lock& lock) {
+    while (!spinner_of(lock).was_used()) syncopate::machine::relax();
+  });
 }
 
 constexpr check::scenario scenarios[] = {

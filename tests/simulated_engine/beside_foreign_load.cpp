@@ -80,20 +80,22 @@ result measure() {
   return all;
 }
 
+// `tenths` of glibc's throughput are wanted: half, but of `auto` two fifths. Its newcomers spin
+// though a called waiter is late, which pays where kernels move that waiter late, as Linux does
+// (docs/internals/auto-measured.md); this one moves it at once.
 template <class Lock>
-void compare(const char* name, const result& futex) {
+void compare(const char* name, const result& futex, unsigned tenths = 5) {
   const result got = measure<Lock>();
-  std::printf(
-      "%s: %s glibc's throughput, %s longest wait\n", name,
-      5 * got.sections >= 2 * futex.sections ? "two fifths or more of" : "LESS THAN TWO FIFTHS OF",
-      got.longest_wait <= futex.longest_wait ? "at most its" : "A LONGER");
+  std::printf("%s: %s 0.%u of glibc's throughput, %s longest wait\n", name,
+              10 * got.sections >= tenths * futex.sections ? "at least" : "LESS THAN", tenths,
+              got.longest_wait <= futex.longest_wait ? "at most its" : "A LONGER");
 }
 
 }  // namespace
 
 int main() {
   const result futex = measure<futex_lock>();
-  compare<auto_lock>("auto", futex);
+  compare<auto_lock>("auto", futex, 4);
   compare<auto_rwlock>("auto_rwlock, writers alone", futex);
   compare<readers_and_writers>("auto_rwlock, three readers of four", futex);
 }

@@ -67,12 +67,12 @@ void compare(const workload& w) {
   };
   // A waiter that was called and is queued behind one who runs is overtaken for some of its slices,
   // of 3 ms; tatas' sleepers for more than 6 of them.
-  const bool starves = ours.longest_wait > std::max<std::uint64_t>(futex.longest_wait, 36'000'000);
+  const bool starves = ours.longest_wait > std::max<std::uint64_t>(futex.longest_wait, 30'000'000);
   std::printf(
       "%u threads, %4llu cycles in, %4llu out: %.1f of glibc's throughput, %.1f of tatas, %s\n",
       w.threads, static_cast<unsigned long long>(w.inside),
       static_cast<unsigned long long>(w.outside), over(futex), over(tatas),
-      starves ? "LONG WAITS" : "no wait above glibc's and 12 ms");
+      starves ? "LONG WAITS" : "no wait above glibc's and 10 ms");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/msg.h>
 #include <unistd.h>
 
+#include "model/front/libc/blocking.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/threads.h"
@@ -17,7 +18,9 @@ namespace {
 
 bool would_stop_others(const void* where) { return by_program(where) && has_other_threads(); }
 
-[[noreturn]] void refuse(const char* name) {
+}  // namespace
+
+void refuse_to_block(const char* name) {
   const engine_scope inside;
   fail(
       "%s() would block all threads of the program: this machine has one for all"
@@ -25,7 +28,6 @@ bool would_stop_others(const void* where) { return by_program(where) && has_othe
       name);
 }
 
-}  // namespace
 }  // namespace syncopate::instrument
 
 using namespace syncopate::instrument;
@@ -34,7 +36,7 @@ using namespace syncopate::instrument;
 #define TRY_OR_REFUSE(name, empty, attempt, ...)                                      \
   if (!would_stop_others(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__); \
   const auto result = attempt;                                                        \
-  if (result < 0 && errno == (empty)) refuse(#name);                                  \
+  if (result < 0 && errno == (empty)) refuse_to_block(#name);                         \
   return result
 
 SYNCOPATE_EXPORT ssize_t msgrcv(int queue, void* to, std::size_t bytes, long type, int flags) {

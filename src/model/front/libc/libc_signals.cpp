@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "model/front/libc/blocking.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/options.h"
@@ -22,14 +23,6 @@ namespace {
 constexpr long second = 1'000'000'000, look_ns = 1'000'000;
 
 bool is_machines(const void* where) { return engine::has_signals() && by_program(where); }
-
-[[noreturn]] void refuse(const char* name) {
-  const engine_scope inside;
-  fail(
-      "%s() would block all threads of the program: this machine has one for all"
-      " (docs/reference/model-limits.md)",
-      name);
-}
 
 std::uint64_t now() {
   const engine_scope inside;
@@ -84,7 +77,7 @@ bool waits_natively(const void* where) {
 // Until a handler has run. Where nobody else can send anything, the system waits.
 int wait_for_handler(const char* name, engine::place where) {
   if (!engine::has_signals()) {
-    if (has_other_threads()) refuse(name);
+    if (has_other_threads()) refuse_to_block(name);
     return SYNCOPATE_REAL(pause)();
   }
   const interruptions before = interruptions_so_far();
@@ -195,7 +188,7 @@ SYNCOPATE_EXPORT int pause() {
 SYNCOPATE_EXPORT int sigsuspend(const sigset_t* mask) {
   const auto* const where = SYNCOPATE_CALLER;
   if (!is_machines(where)) {
-    if (by_program(where) && has_other_threads()) refuse("sigsuspend");
+    if (by_program(where) && has_other_threads()) refuse_to_block("sigsuspend");
     return SYNCOPATE_REAL(sigsuspend)(mask);
   }
   const interruptions before = interruptions_so_far();

@@ -30,6 +30,8 @@ for simulated programs: SYNCOPATE_MACHINE=this, or `syncopate simulate --machine
 Keep the machine quiet meanwhile. Exit status: 0; 1 when it cannot be measured or written;
 2 for a wrong call.
 """
+OPTIONS = {"--output": VALUE, "--seconds": VALUE, "--print": FLAG}
+ALIASES = {"-o": "--output"}
 
 # What cannot be measured from a user's program, with the reason for the number.
 ESTIMATES = {
@@ -240,8 +242,7 @@ def main(arguments: list[str]) -> int:
     if arguments in (["-h"], ["--help"]):
         sys.stdout.write(HELP.format(default=default_output()))
         return 0
-    known = {"--output": VALUE, "--seconds": VALUE, "--print": FLAG}
-    options, rest = read_options(arguments, known, {"-o": "--output"})
+    options, rest = read_options(arguments, OPTIONS, ALIASES)
     if rest:
         raise Failure(f"calibrate takes no operand ('{rest[0]}'); see --help", BAD_USE)
     try:

@@ -29,7 +29,9 @@ def _parser() -> Parser:
     )
     parser.add_argument("before", metavar="BEFORE", help="the record to compare with")
     parser.add_argument("after", metavar="AFTER", help="the record to judge")
-    parser.add_argument("--json", action="store_true", help="everything, as docs/report.md has it")
+    parser.add_argument(
+        "--json", action="store_true", help="everything, as docs/reference/json.md has it"
+    )
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
     parser.add_argument(
         "--per",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import os
 import sys
 
 from syncopate.base import boundedfile, wholefile
@@ -25,6 +26,7 @@ from syncopate.show import gilreport
 MOST_BLOCKS = 10_000
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 DEFAULT_TOP = 10
+RECORD = "syncopate.rec"  # what `syncopate record` writes unless told otherwise
 FORMS = ("html", "perfetto", "firefox", "bundle", "json", "folded", "advice")
 TEXT = "text"  # printed where no form is asked for
 # What acts on some forms only.
@@ -45,7 +47,9 @@ def _parser() -> Parser:
         description="Shows what records say: which locks a program waited for, who waited, and\n"
         "who held them meanwhile. Prints text unless another form is asked for.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a record; one per process")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help=f"a record; one per process (default: {RECORD})"
+    )
     forms = parser.add_argument_group("forms")
     everything = "everything, as docs/reference/report-schema.md"
     forms.add_argument("--json", action="store_true", help=everything)
@@ -85,6 +89,9 @@ def _parser() -> Parser:
 def main(arguments: list[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
+    if not options.files and not os.path.exists(RECORD):
+        parser.error(f"name a FILE: {RECORD}, which is read unless one is named, is not here")
+    options.files = options.files or [RECORD]
     if options.top is not None and options.top < 1:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:

@@ -35,7 +35,7 @@ started, and stopped when you leave; its output is not shown. Ctrl-C leaves.
   -i, --interval SECONDS  how often (default: 2)
   -n, --rows N            so many locks (default: as fit)
       --once              one interval, then leave
-      --json              one object a line and interval instead (docs/record.md)
+      --json              one object a line and interval instead (docs/reference/json.md)
   -l, --lock NAME[:WAIT]  run PROGRAM with this lock (default: $SYNCOPATE_LOCK, else futex)
       --log FILE          PROGRAM's output goes there
       --force             start PROGRAM although the library cannot act on it

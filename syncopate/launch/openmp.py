@@ -24,7 +24,8 @@ HELP = """\
                           dissemination, futex, poll_then_futex, two_level; runtime: its own
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections: asymmetric (the
-                          default), or as for --lock, also one_spinner; runtime: its own
+                          default), auto, futex, tatas, ticket, mcs, clh, one_spinner, combined;
+                          runtime: its own
       --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
                           alike follow each other; runtime (the default): it starts each anew
       --omp-tasks ours    tasks of libgomp's programs have a deque for each thread (experimental);

@@ -209,7 +209,7 @@ class Comparison:
         return found
 
     def as_data(self) -> dict:
-        """The comparison as docs/report.md describes it."""
+        """The comparison as docs/reference/json.md describes it."""
         before, after = map(_about, self.sides)
         return {
             "schema": SCHEMA,

@@ -196,9 +196,10 @@ def test_launcher_starts_the_command(tmp_path):
     launcher = tmp_path / "syncopate"
     launcher.write_text(text)
     launcher.chmod(0o755)
-    done = subprocess.run([launcher, "report", "--lock", "a b"], capture_output=True, text=True)
+    command = [launcher, "report", "--lock", "a b"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert "arguments are required: FILE" in one_line(done)
+    assert "report: name a FILE: syncopate.rec" in one_line(done)
     environ = {name: text for name, text in os.environ.items() if name != "SYNCOPATE_NATIVE"}
     done = subprocess.run([launcher, "run", "true"], capture_output=True, text=True, env=environ)
     assert f"is not in {tmp_path};" in one_line(done)  # and nowhere else: products are there

@@ -218,3 +218,15 @@ def test_command_line_refuses(options, said):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
+
+
+def test_help_and_page_name_the_locks():
+    """--omp-lock takes neither all that `run --lock` takes, nor these alone."""
+    locks = locktable.load()
+    taken = {each["name"] for each in locks if each["openmp"]} | {openmp.OWN_LOCK, openmp.RUNTIME}
+    known = {each["name"] for each in locks} | taken
+    helped = re.search(r"--omp-lock NAME.*?(?=\n +--)", openmp.HELP, re.S)[0]
+    rows = (ROOT / "docs/openmp.md").read_text(encoding="utf-8").splitlines()
+    page = next(row for row in rows if row.startswith("| `--omp-lock")).partition("OMP_LOCK")[2]
+    for text in (helped, page):
+        assert {word for word in re.findall(r"\w+", text) if word in known} == taken

@@ -124,7 +124,7 @@ def test_blocks_follow_the_choice_of_locks(record):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "arguments are required: FILE"),
+        ([], "name a FILE: syncopate.rec"),
         (["--top", "0", "x"], "--top 0"),
         (["--top", "many", "x"], "invalid int value"),
         (["--sort", "color", "x"], "invalid choice"),

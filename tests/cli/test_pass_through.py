@@ -40,7 +40,7 @@ __attribute__((destructor)) static void tell(void) {
 
 def names() -> list[str]:
     """Every function that the preload library stands in for."""
-    with open(f"{ROOT}/products/preload/exports.map", encoding="utf-8") as file:
+    with open(f"{ROOT}/products/preload/exports.map.in", encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
     found = re.findall(r"^    (\w+);$", text, re.MULTILINE)
     return sorted(name for name in found if not name.startswith("syncopate_"))

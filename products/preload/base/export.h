@@ -1,10 +1,12 @@
 // export.h -- marks the functions that stand in for the C library's.
 //
-// Symbol versions are given in exports.map and, where glibc has two, by
-// SYNCOPATE_ALSO_AS beside the definition: a program linked against any glibc from
-// 2.2.5 on finds us, whichever version of the name it asks for. Compiled into a machine's library
-// (SYNCOPATE_ONE_VERSION), which programs are linked with, the names need no versions.
+// Symbol versions are given in exports.map.in and, where glibc has two, by SYNCOPATE_ALSO_AS beside
+// the definition: a program linked against any glibc finds us, whichever version of the name it asks
+// for. Compiled into a machine's library (SYNCOPATE_ONE_VERSION), which programs are linked with, the
+// names need no versions.
 #pragma once
+
+#include "preload/base/glibc_versions.h"
 
 #define SYNCOPATE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -21,7 +23,7 @@
       "\n"                                         \
       ".symver syncopate_old_" #name ", " #name "@" version ", remove");
 
-// The same for a name that glibc has twice: `older`, and the default `newer` of exports.map.
+// The same for a name that glibc has twice: `older`, and the default `newer` of exports.map.in.
 #define SYNCOPATE_ALSO_OLDER(function, older, newer) \
   SYNCOPATE_ALSO_AS(function, function, older)       \
   asm(".symver " #function ", " #function "@@@" newer);

@@ -249,10 +249,10 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
 }
 
 SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34")
-SYNCOPATE_ALSO_AS(pthread_mutex_destroy, __pthread_mutex_destroy, "GLIBC_2.2.5")
-SYNCOPATE_ALSO_AS(pthread_mutex_init, __pthread_mutex_init, "GLIBC_2.2.5")
-SYNCOPATE_ALSO_AS(pthread_mutex_lock, __pthread_mutex_lock, "GLIBC_2.2.5")
-SYNCOPATE_ALSO_AS(pthread_mutex_trylock, __pthread_mutex_trylock, "GLIBC_2.2.5")
-SYNCOPATE_ALSO_AS(pthread_mutex_unlock, __pthread_mutex_unlock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_timedlock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_trylock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_AS(pthread_mutex_destroy, __pthread_mutex_destroy, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_AS(pthread_mutex_init, __pthread_mutex_init, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_AS(pthread_mutex_lock, __pthread_mutex_lock, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_AS(pthread_mutex_trylock, __pthread_mutex_trylock, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_AS(pthread_mutex_unlock, __pthread_mutex_unlock, SYNCOPATE_GLIBC_2_2_5)

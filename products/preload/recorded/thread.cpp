@@ -48,4 +48,4 @@ SYNCOPATE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* att
   return result;
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_create, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_create, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 
+from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
 
 # Characters of a column of text: so few before a column of numbers goes, and so few at the end.
@@ -106,6 +107,12 @@ def _room(console, columns: dict[str, list[str]]) -> dict[str, int]:
             break
         room[widest] -= 1
     return room
+
+
+def none_matches(pattern: str, some: bool) -> str:
+    """What is said where --lock leaves nothing to show; `some`: but locks without waits."""
+    what = "thread waited for a lock whose name" if some else "lock has a name that"
+    return f"No {what} matches '{shown(pattern)}'."
 
 
 def in_sentence(name: str) -> str:

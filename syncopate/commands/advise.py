@@ -70,7 +70,7 @@ def _show(options: dict[str, str], report: dict, wanted: re.Pattern, top: int) -
     if "--json" in options:
         _write(options["--json"], report)
     if options.get("--json") != "-":
-        advicetext.show(report, top)
+        advicetext.show(report, top, options.get("--lock"))
 
 
 def _wanted(pattern: str) -> re.Pattern:

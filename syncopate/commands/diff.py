@@ -75,7 +75,7 @@ def _show(options, sides: list[dict], progress: Progress) -> None:
         json.dump(comparison.as_data(), sys.stdout, indent=1)
         print()
     elif not options.html:
-        difftext.show(comparison.as_data(), options.top or DEFAULT_TOP)
+        difftext.show(comparison.as_data(), options.top or DEFAULT_TOP, options.lock)
 
 
 def _keep_matching(comparison: Comparison, pattern: str) -> None:

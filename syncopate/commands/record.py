@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> int:
     keep_measured(record, meters, time.monotonic() - begin)
     pack(options, record)
     if "--quiet" not in options:
-        say_where(record, named, "--tm" in options)
+        say_where(record, named, options)
     return leave_as(status)
 
 
@@ -180,7 +180,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     keep_measured(record, meters, time.monotonic() - begin)
     pack(options, record)
     if "--quiet" not in options:
-        say_where(record, named, False)
+        say_where(record, named, options)
     return leave_as(status)
 
 
@@ -240,7 +240,7 @@ def record_running(options: dict, words: list[str]) -> int:
     recorder.wait()
     pack(options, record)
     if "--quiet" not in options:
-        say_where(record, named, False)
+        say_where(record, named, options)
     return 0
 
 
@@ -394,7 +394,7 @@ def go_on(arguments: list[str]) -> int:
     keep_measured(record, meters, (ended - begun) / 1e9)
     pack(options, record)
     if "--quiet" not in options:
-        say_where(record, named, False)
+        say_where(record, named, options)
     return leave_as(status)
 
 
@@ -430,10 +430,14 @@ def pack(options: dict, record: str) -> None:
         print(f"syncopate: wrote {shown(named)}", file=sys.stderr)
 
 
-def say_where(record: str, named: str, transactional: bool) -> None:
+def say_where(record: str, named: str, options: dict) -> None:
     where = shown(named)
     if not os.path.exists(record):
-        needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)" if transactional else ""
+        needs = ""
+        if "--tm" in options:
+            needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)"
+        elif openmp.wanted(options):
+            needs = ", or does not use OpenMP"
         print(
             f"syncopate: no record was written to {where}: the program ended before the library"
             f" started, or replaced its environment{needs}",

@@ -234,7 +234,7 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
     elif not any(_files(options)):
         from syncopate.show import textreport
 
-        textreport.show(chosen(options.top or DEFAULT_TOP))
+        textreport.show(chosen(options.top or DEFAULT_TOP), options.lock)
 
 
 def document(records: list[dict]) -> dict:

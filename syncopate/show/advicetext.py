@@ -1,5 +1,7 @@
 """The text of `syncopate advise`: a table of locks, then what to do about each."""
 
+from __future__ import annotations
+
 import re
 import textwrap
 
@@ -10,8 +12,8 @@ MOST_PLACES = 3  # of one verdict
 LONGEST_PLACE = 2000  # characters of a place
 
 
-def show(report: dict, top: int) -> None:
-    """Prints at most `top` locks."""
+def show(report: dict, top: int, pattern: str | None = None) -> None:
+    """Prints at most `top` locks. `pattern`: of the names that they were chosen by."""
     from syncopate.base import terminal
 
     console = terminal.console()
@@ -22,7 +24,8 @@ def show(report: dict, top: int) -> None:
         f" {report['line_bytes']} bytes)"
     )
     if not locks:
-        console.print("No lock of pthread was taken.")
+        none = "No section of a lock of pthread came to its end."
+        console.print(none if pattern is None else terminal.none_matches(pattern, False))
         return
     console.print()
     console.print(terminal.table(console, _columns(locks), optional=("threads", "pairs")))

@@ -1,5 +1,7 @@
 """A comparison of two records for a terminal."""
 
+from __future__ import annotations
+
 import shlex
 
 from syncopate.base import terminal
@@ -18,7 +20,8 @@ SAID = {
 MAYBE = {NOISE: " (noise)", FEW: " (too few waits)"}
 
 
-def show(data: dict, top: int) -> None:
+def show(data: dict, top: int, pattern: str | None = None) -> None:
+    """`pattern`: of the names that the locks were chosen by."""
     console = terminal.console()
     _heading(console, data)
     lost = [row for row in data["locks"] if row["lost"]]
@@ -28,7 +31,9 @@ def show(data: dict, top: int) -> None:
         _section(console, title, [row for row in lost if row["in"] == side], top)
     others = [row for row in data["locks"] if not row["lost"] and _any(row["waited"])]
     _section(console, "Other waits (not lost to locks)", others, top)
-    if not lost:
+    if not lost and pattern is not None:
+        console.print(f"\n{terminal.none_matches(pattern, bool(data['locks']))}", style="bold")
+    elif not lost:
         console.print("\nNo thread waited for a lock in either.", style="bold green")
     console.print(
         "\nnoise: one run's chance explains it. ~ marks such numbers, ? those of few samples. How\n"

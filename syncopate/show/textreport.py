@@ -1,5 +1,7 @@
 """The report for a terminal."""
 
+from __future__ import annotations
+
 import shlex
 import textwrap
 
@@ -38,7 +40,8 @@ AT_CONDITIONS = "Condition variables (waiting for something to do, or for locks 
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
-def show(records: list[dict]) -> None:
+def show(records: list[dict], pattern: str | None = None) -> None:
+    """`pattern`: of the names that the records' locks were chosen by."""
     console = terminal.console()
     if len(records) > 1:
         processtext.show(console, processes.of(records))
@@ -47,7 +50,7 @@ def show(records: list[dict]) -> None:
         if number:
             console.print()
             console.rule()
-        _show_one(console, results)
+        _show_one(console, results, pattern)
     for results in records:
         if results not in busy:
             console.print(
@@ -67,12 +70,12 @@ def _in_short(results: dict) -> str:
     return f"{ran}, {' '.join(parts[0].split())}" if parts else ran
 
 
-def _show_one(console, results: dict) -> None:
+def _show_one(console, results: dict, pattern: str | None) -> None:
     _heading(console, results)
     if results["transactions"]:
         return transactiontext.show(console, results["transactions"])
     _open_waits(console, results)
-    _findings(console, results)
+    _findings(console, results, pattern)
     for kind, title in SECTIONS.items():
         locks = _of_section(results["locks"], kind)
         waited = [lock for lock in locks if lock["waited_ns"]]
@@ -97,7 +100,7 @@ def _show_one(console, results: dict) -> None:
     _interrupted(console, results)
     _elision(console, results)
     _speculation(console, results)
-    _details(console, results)
+    _details(console, results, pattern)
     _blocks(console, results)
 
 
@@ -179,11 +182,11 @@ def _open_waits(console, results: dict) -> None:
         console.print(f"  {len(waits) - openwaits.SHOWN} more in --json", style="dim")
 
 
-def _findings(console, results: dict) -> None:
+def _findings(console, results: dict, pattern: str | None) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
-    if not results["findings"] and results["lost_ns"]:
+    if not results["findings"] and results["lost_ns"] and pattern is None:
         which, style = "locks", "bold green"
         if not account.is_explained(results):  # there may be others
             which, style = "the locks that are recorded", "bold"
@@ -353,12 +356,15 @@ def lines_each(runs: dict) -> str:
     return f"{runs['lines'] / runs['runs']:.1f}" if runs["lines"] else "not told"
 
 
-def _details(console, results: dict) -> None:
+def _details(console, results: dict, pattern: str | None) -> None:
     """The two stacks of the heaviest locks, side by side where there is room."""
     from rich.padding import Padding
     from rich.table import Table
 
     heavy = [lock for lock in results["locks"] if lock["lost_ns"]][:DETAILED]
+    if not heavy and pattern is not None:
+        console.print(f"\n{terminal.none_matches(pattern, bool(results['locks']))}", style="bold")
+        return
     if not heavy:
         _say_that_none_waited(console, results)
         return

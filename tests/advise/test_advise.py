@@ -218,6 +218,11 @@ def test_the_simulation_is_the_same(known, tmp_path):
     assert (tmp_path / "sections.json").exists()
 
 
+def test_a_name_that_nothing_has(known):
+    done = syncopate("advise", "--lock", "nowhere", known)
+    assert done.stdout.splitlines()[-1:] == ["No lock has a name that matches 'nowhere'."]
+
+
 def test_status_is_the_programs(known):
     done = syncopate("advise", "--json", "-", known, "fail")
     assert done.returncode == 7

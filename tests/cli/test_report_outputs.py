@@ -149,6 +149,22 @@ def test_lock_must_be_a_regular_expression(record, form, tmp_path):
     assert "is no regular expression" in one_line(done)
 
 
+@pytest.mark.parametrize(
+    ("words", "pattern", "said"),
+    [
+        (["report"], "nowhere", "No lock has a name that matches 'nowhere'."),
+        (["report"], "0xb000", "No thread waited for a lock whose name matches '0xb000'."),
+        (["diff", "r"], "nowhere", "No lock has a name that matches 'nowhere'."),
+    ],
+)
+def test_where_no_name_matches_waits_are_not_denied(record, words, pattern, said):
+    done = run_cli(*words, "--lock", pattern, record.name, cwd=record.parent)
+    assert done.returncode == 0
+    assert said in done.stdout
+    assert "Nothing to do" not in done.stdout
+    assert done.stdout.count("No thread waited") == said.count("No thread waited")
+
+
 def test_several_records(record, tmp_path):
     idle = RecordBuilder()
     idle.command = ["/bin/idle", "a b"]

@@ -12,7 +12,7 @@ using namespace syncopate::elide;
 using learned::make;
 
 TEST(Lesson, Failure) {
-  EXPECT_EQ(learned::after_failure(make(0, 0)), make(3, 0));  // two are tolerated
+  EXPECT_EQ(learned::after_failure(make(0, 0)), make(3, 0));  // tolerated
   EXPECT_EQ(learned::after_failure(make(1, 0)), make(4, 0));
   EXPECT_EQ(learned::after_failure(make(2, 0)), make(5, 15));
   EXPECT_EQ(learned::after_failure(make(3, 0)), make(6, 31));
@@ -37,6 +37,16 @@ TEST(Lesson, Skip) {
   EXPECT_EQ(learned::after_skip(make(4, 0)), make(4, 0));
   EXPECT_FALSE(learned::pays(make(4, 1)));
   EXPECT_TRUE(learned::pays(make(12, 0)));
+}
+
+// What docs/elision.md says of a lock whose sections all fail.
+TEST(Lesson, NothingButFailures) {
+  std::uint16_t state = 0;
+  for (const unsigned left_out : {0, 15, 63, 255, 1023, 4095, 4095}) {
+    state = learned::after_failure(learned::after_begin(state));
+    EXPECT_EQ(learned::skips(state), left_out);
+    while (!learned::pays(state)) state = learned::after_skip(state);
+  }
 }
 
 // Any sixteen bits are a state, and lead to elision again: two threads may write at once.

@@ -185,3 +185,9 @@ def test_keeping_regions_is_advised_where_their_starts_and_ends_take_the_time():
     assert not notes_for(REGION_OF_GNU, 100_000, 256)  # 2.6 % of the time
     assert not notes_for(REGION_OF_GNU, 1000, 65536)  # few
     assert not notes_for(REGION_OF_GNU, 5000, 131072)  # they wait for work
+
+
+def test_a_program_without_openmp_is_said_to_be_one(tmp_path):
+    done = run_cli("record", "--omp", "-o", tmp_path / "none.rec", "--", "true")
+    assert done.returncode == 0
+    assert done.stderr.endswith("or replaced its environment, or does not use OpenMP\n")

@@ -14,7 +14,7 @@ import sys
 
 from syncopate.base import boundedfile, wholefile
 from syncopate.base.arguments import Parser
-from syncopate.base.errors import Failure
+from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
 from syncopate.records import openwaits, processes, recordfile, recordformat
@@ -39,6 +39,7 @@ ACTS_ON = {
     "policy": ("html",),
     "holders": ("folded",),
 }
+OF_LOCKS = ("perfetto", "firefox", "folded", "advice", "top", "sort", "lock", "predict", "whatif")
 
 
 def _parser() -> Parser:
@@ -141,9 +142,21 @@ def _report(options) -> None:
             analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
+    _refuse_of_transactions(options, whole)
     predicted = _predicted(options, analyses, whole, progress)
     progress.done()
     _write(options, analyses, whole, predicted)
+
+
+def _refuse_of_transactions(options, whole: list[dict]) -> None:
+    """A Failure for what tells of locks alone, of records in which there are none."""
+    if not all(results["transactions"] for results in whole):
+        return
+    if given := next((name for name in OF_LOCKS if getattr(options, name)), None):
+        raise Failure(
+            f"report: --{given} is of locks, and {shown(options.files[0])} records transactions",
+            BAD_USE,
+        )
 
 
 def _records(path: str) -> list:

@@ -22,7 +22,11 @@ def check_choice(choice: str) -> str:
     """Checks ALGORITHM[:MANAGER], also htm+ALGORITHM; a Failure names what would do."""
     algorithm, colon, manager = choice.partition(":")
     name = algorithm.removeprefix("htm+")
-    if name not in algorithms() or (name != algorithm and name in ("auto", "htm")):
+    if name != algorithm and name in ("auto", "htm"):
+        raise Failure(
+            f"'{algorithm}': behind htm+ stands what runs in software, as in htm+norec", BAD_USE
+        )
+    if name not in algorithms():
         raise Failure(
             f"no algorithm for transactions is named '{name}'{near(name, list(algorithms()))};"
             f" there are {', '.join(algorithms())}",

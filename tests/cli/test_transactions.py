@@ -77,7 +77,7 @@ def test_statistics_name_the_algorithm(program):
             "no algorithm for transactions is named 'norek' (did you mean norec or eager_norec?)",
         ),
         ("", "no algorithm for transactions is named ''"),
-        ("htm+auto", "no algorithm for transactions is named 'auto'"),
+        ("htm+auto", "'htm+auto': behind htm+ stands what runs in software"),
         ("norec:patience", "no contention manager is named 'patience'"),
         ("norec:", "no contention manager is named ''"),
     ],

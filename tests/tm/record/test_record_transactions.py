@@ -178,6 +178,10 @@ def test_text_and_page(program, tmp_path):
     (row,) = [line for line in text.splitlines() if "disputed" in line]
     loser, winner = (f"{SOURCE}:{line_of(SOURCE, mark)}" for mark in ("loser", "winner"))
     assert row.split() == ["lose", "at", loser, "disputed", "win", "at", winner, "read", "1"]
+    for idle in (["--folded"], ["--lock", "disputed"], ["--firefox", tmp_path / "profile"]):
+        done = run_cli("report", *idle, record)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"{idle[0]} is of locks" in done.stderr
     page = tmp_path / "page.html"
     assert run_cli("report", "--html", page, record).returncode == 0
     assert winner in page.read_text()

@@ -20,6 +20,7 @@ from syncopate.bench.provenance import ROOT, provenance
 CONNECT_SECONDS = 15
 ADDRESS = re.compile(r"([a-z]+://)?([\w.-]+|\[[\da-fA-F:]+\]):\d+")
 ENGINES = ("local", "dask")
+HELP = "local (default): here; dask: on its workers"
 
 
 def check(options, parser) -> None:

@@ -70,13 +70,17 @@ def main(arguments: list[str]) -> int:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = Parser("bench originals", epilog=EPILOG, description=__doc__.partition(": ")[2])
+    what = "Fetches and builds the papers' original programs, unmodified."
+    parser = Parser("bench originals", epilog=EPILOG, description=what)
     parser.add_argument("--sources", type=Path, metavar="DIR", help="where the sources are, or go")
     parser.add_argument(
         "--program", action="append", metavar="NAME", help="only this, or NAME/PROGRAM of it"
     )
     parser.add_argument("--machine", choices=(NATIVE, SIMULATED), help="default: both")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", default=ROOT / "build" / "originals")
+    folder = ROOT / "build" / "originals"
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", default=folder, help="default: build/originals"
+    )
     parser.add_argument("--build", metavar="FOLDER", help="where this project was built")
     parser.add_argument("--list", action="store_true", help="what there is, and from where")
     options = parser.parse_args(arguments)

@@ -181,11 +181,14 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--machine", help="another machine than the paper's")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "paper", metavar="FOLDER")
+    folder = ROOT / "build" / "paper"
+    parser.add_argument(
+        "--out", type=Path, default=folder, metavar="FOLDER", help="default: build/paper"
+    )
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="simulated runs at a time (all processors)"
     )
-    parser.add_argument("--engine", choices=engines.ENGINES, default="local")
+    parser.add_argument("--engine", choices=engines.ENGINES, default="local", help=engines.HELP)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
     papers = papers or read_papers()

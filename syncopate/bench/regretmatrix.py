@@ -37,11 +37,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--locks", default=DEFAULT_LOCKS, help="default %(default)s")
     parser.add_argument("--of", default="auto", metavar="LOCK", help="whose regret: %(default)s")
     parser.add_argument("--threads", default="2,8", help="default %(default)s")
-    parser.add_argument("--sections", default="0,200,2000", metavar="CYCLES")
-    parser.add_argument("--outside", default="0,1,10", metavar="MULTIPLES")
-    parser.add_argument("--foreign", default="0,2", metavar="N", help="busy processes beside")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each run")
+    parser.add_argument(
+        "--sections", default="0,200,2000", metavar="CYCLES", help="default %(default)s"
+    )
+    parser.add_argument(
+        "--outside", default="0,1,10", metavar="MULTIPLES", help="default %(default)s"
+    )
+    parser.add_argument(
+        "--foreign", default="0,2", metavar="N", help="busy processes beside: %(default)s"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each run: %(default)s")
     parser.add_argument("--json", metavar="FILE", help="also write the matrix there")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or options.seconds <= 0:

@@ -74,7 +74,7 @@ def parse(arguments: list[str]):
     parser.add_argument("--fresh", action="store_true", help="forget what FILE holds")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
-    parser.add_argument("--engine", choices=engines.ENGINES, default="local")
+    parser.add_argument("--engine", choices=engines.ENGINES, default="local", help=engines.HELP)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
     engines.check(options, parser)

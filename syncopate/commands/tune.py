@@ -29,16 +29,21 @@ def _parser() -> Parser:
         default="wall",
         metavar="WHAT",
         help="wall: time of the run (default); REGEX: the number in its group, in the last place"
-        " of the output that matches; command:COMMAND: the number that it prints after each run",
+        " of the output that matches; command:COMMAND: the number that it prints after each"
+        " run; larger is better, but for wall",
     )
     parser.add_argument(
         "--smaller-is-better", action="store_true", help="the metric is a cost, as wall always is"
     )
-    parser.add_argument("--budget", default="10m", metavar="TIME", help="such as 90s or 10m")
+    parser.add_argument(
+        "--budget", default="10m", metavar="TIME", help="such as 90s (default: 10m)"
+    )
     parser.add_argument(
         "--locks", metavar="NAME[:WAIT],...", help="try these only (default: all that may help)"
     )
-    parser.add_argument("-o", "--output", default="policy.toml", metavar="FILE")
+    parser.add_argument(
+        "-o", "--output", default="policy.toml", metavar="FILE", help="the policy (%(default)s)"
+    )
     parser.add_argument(
         "--server", metavar="COMMAND", help="the program is a server: this command starts it"
     )

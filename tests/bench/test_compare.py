@@ -15,6 +15,7 @@ from syncopate.bench.ranktest import doubled_midranks, mann_whitney
 def test_exact_rank_test():
     # Without overlap, only two of the choices are as far apart: 2 / C(n + m, n).
     assert mann_whitney([1, 2, 3], [4, 5, 6]) == pytest.approx(2 / math.comb(6, 3))
+    assert mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]) < 0.05  # the fewest rounds that can tell
     assert mann_whitney([9, 8, 7, 6, 5], [4, 3, 2, 1, 0]) == pytest.approx(2 / math.comb(10, 5))
     # U = 3 with 4 and 5 values: 0.1111 in the published tables.
     assert mann_whitney([1, 2, 3, 7], [4, 5, 6, 8, 9]) == pytest.approx(0.1111, abs=1e-4)

@@ -4,6 +4,7 @@ target is one of the Makefile, and scripts have the options that they are called
 import re
 import shlex
 import shutil
+from argparse import SUPPRESS
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from make_record import RecordBuilder
 from syncopate import __main__
 from syncopate.base import arguments, options
 from syncopate.base.errors import Failure
+from syncopate.bench.command import ACTIONS
 from syncopate.commands import advise, calibrate, check, record, run, simulate, top
 
 READ_BY_HAND = {
@@ -158,6 +160,34 @@ def test_commands_of_pages_are_read(nothing_runs, monkeypatch, tmp_path):
 def test_a_planted_command_is_found(nothing_runs, monkeypatch, tmp_path, text):
     monkeypatch.chdir(tmp_path)
     assert len(findings("page", text)) == 1
+
+
+class Made(Exception):
+    """A parser, which has read nothing yet."""
+
+
+@pytest.mark.parametrize("command", [*__main__.COMMANDS, *(f"bench {each}" for each in ACTIONS)])
+def test_help_says_what_holds_unless_told(monkeypatch, command):
+    def only_made(parser, _words):
+        raise Made(parser)
+
+    monkeypatch.setattr(arguments.Parser, "parse_args", only_made)
+    try:
+        __main__.dispatch([*command.split(), "--help"])
+    except Made as made:
+        actions = made.args[0]._actions
+    except SystemExit:
+        return
+    else:
+        return  # a page that is written by hand
+    unsaid = [
+        action.option_strings[-1]
+        for action in actions
+        if action.option_strings and action.default not in (None, False, "", [], SUPPRESS)
+        if "%(default)s" not in (action.help or "")
+        if not re.search(rf"default|{re.escape(str(action.default))}", action.help or "")
+    ]
+    assert unsaid == []
 
 
 def test_report_reads_what_record_writes_unless_told(tmp_path):

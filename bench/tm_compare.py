@@ -3,7 +3,7 @@
 
     bench/tm_compare.py                          nanoseconds per transaction (tm_bench)
     bench/tm_compare.py --rounds 7 --algorithms auto,norec
-    bench/tm_compare.py --stamp build/papers/workloads/stamp --threads 1,2  seconds of STAMP-likes
+    bench/tm_compare.py --stamp build/release/papers/workloads/stamp         seconds of STAMP-likes
     bench/tm_compare.py --only vacation,genome --stamp ...            some of its programs
 
 Every round runs each library once, so that drift of the machine meets all alike; the median over

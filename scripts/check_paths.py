@@ -7,7 +7,8 @@ Looked at: Markdown and its templates, comments of C, C++, assembly, CMake, shel
 Python's docstrings. A path is a name with a source file's ending, or one that begins with a folder
 of the project. It is there if it is one of the project's files or folders, from the root, from the
 page's own folder, or, as "locks/all.h", the last part of one; "*", "?", {a,b} and words in capitals
-(NAME, KIND, ...) are patterns, and a program has its source's path without the ending. Files of
+(NAME, KIND, ...) are patterns, a program has its source's path without the ending, and what is
+built lies below build/release in the folders of its sources. Files of
 other projects and of examples stand in scripts/foreign_paths.toml. A page's link leads from where
 the page is to a file or folder, and what stands behind its "#" is a heading there. And the field
 "Checked by" of an algorithm's header names every test that includes the header, or the test's
@@ -99,10 +100,19 @@ class Tree:
 
     def pattern(self) -> re.Pattern:
         """Finds a path in a line of prose."""
-        tops = "|".join(map(re.escape, self.tops))
+        tops = "|".join(map(re.escape, [*self.tops, "build"]))
         named = rf"((?:{LETTER}+/)*{LETTER}*\w\.(?:{ENDINGS}))(?![\w/-])"
         below = rf"((?:\.\./)*(?:{tops})/(?:{LETTER}+/)*{LETTER}*)"
         return re.compile(f"{BEFORE}(?:{named}|{below})")
+
+    def source_of(self, built: str) -> str:
+        """The folder of what a path is made of that building makes: the sources' folders are
+        below build/release; "" where nothing is known of it."""
+        _, _, below = built.partition("build/")
+        if below.partition("/")[0] in self.tops:
+            return built
+        _, _, source = below.partition("release/")
+        return os.path.dirname(source) if source.partition("/")[0] in self.tops else ""
 
     def _has(self, path: str) -> bool:
         if "*" in path or "?" in path:
@@ -139,9 +149,9 @@ def check_file(tree: Tree, foreign: Foreign, pattern: re.Pattern, path: str, tex
     for number, line in prose(path, text):
         for match in pattern.finditer(line):
             named = (match[1] or match[2]).rstrip(".,").rstrip("/")
-            if named.startswith("build/"):
-                continue  # what building makes
-            for each in expand(named):
+            if named.lstrip("./").startswith("build"):
+                named = tree.source_of(named)
+            for each in expand(named) if named else ():
                 each = each if tree.has(each) else PLACEHOLDER.sub("*", each)
                 beside = os.path.normpath(os.path.join(os.path.dirname(path), each))
                 if tree.has(each) or tree.has(beside) or foreign.has(path, each):

@@ -27,7 +27,7 @@ HOUSE = {
     "[c](#a-page) [d](../docs) [e](https://example.org/gone#gone)\n# A page\n",
     "docs/linking.md": "[a](other.md) ![b](other.md#say-it-again-sams-way--)\n"
     "[c](other.md#twice) [d](other.md#twice-1) [e](other.md#a_b-and-link)\n",
-    "docs/other.md": "build/x.cpp /etc/gone.c https://example.org/gone.c <gone.h> ~/gone.c src/b\n"
+    "docs/other.md": "build/x.cpp build/release/src/b ../build/lua build/ /etc/gone.c https://example.org/gone.c <gone.h> ~/gone.c src/b\n"
     "# Say *it* `again`, Sam's way: -\n## Twice\n### Twice\n#### a_b and [link](page.md)\n"
     "```\n# Gone\n[f](gone)\n```\n",
     "src/a.h": '// see b.h\nconst char* text = "gone.h // gone.c";\n',
@@ -79,6 +79,8 @@ def test_what_is_there(tmp_path: Path) -> None:
         ("docs/page.md", "src/{a,gone}.h", "docs/page.md:1: there is no src/gone.h"),
         ("docs/page.md", "src/*.rb", "docs/page.md:1: there is no src/*.rb"),
         ("docs/page.md.in", "locks/two_lock.h", "docs/page.md.in:1: there is no locks/two_lock.h"),
+        ("docs/page.md", "build/src/b", "docs/page.md:1: there is no build/src/b"),
+        ("docs/page.md", "build/release/src/gone/b", "docs/page.md:1: there is no src/gone"),
         ("src/a.h", "int a;  // gone.cpp's", "src/a.h:1: there is no gone.cpp"),
         ("src/b.h", "/* a.h\n * gone.c */", "src/b.h:2: there is no gone.c"),
         ("src/b.S", "/* gone.h */", "src/b.S:1: there is no gone.h"),

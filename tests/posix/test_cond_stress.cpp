@@ -4,13 +4,14 @@
 
 namespace {
 
+constexpr int seconds = 3;  // For each of the four, where waiting costs time slices.
+
 void ping_pong(bool signal_inside) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  constexpr int rounds = 8000;
   int turn = 0;
   int errors = 0;
-  run_threads(2, [&](int self) {
+  const auto players = [&](int self, int rounds) {
     int bad = 0;
     for (int i = 0; i < rounds; ++i) {
       bad |= pthread_mutex_lock(&mutex);
@@ -21,9 +22,12 @@ void ping_pong(bool signal_inside) {
       if (!signal_inside) bad |= pthread_cond_signal(&cond);
     }
     if (bad != 0) add_int(&errors, 1);
+  };
+  in_parts(100, 8000, seconds, [&](int rounds) {
+    run_threads(2, [&](int self) { players(self, rounds); });
+    CHECK_EQ(turn, 0);
   });
   CHECK_EQ(errors, 0);
-  CHECK_EQ(turn, 0);
   CHECK_OK(pthread_cond_destroy(&cond));
   CHECK_OK(pthread_mutex_destroy(&mutex));
 }
@@ -60,10 +64,13 @@ void bounded_buffer(unsigned seed) {
   Buffer buffer;
   constexpr int producers = 3;
   constexpr int consumers = 3;
-  constexpr int items = 4000;
   int errors = 0;
-  run_threads(producers + consumers, [&](int self) {
-    unsigned random = seed + static_cast<unsigned>(self) * 104729u;
+  long made = 0;
+  unsigned random_of[producers + consumers];
+  for (int i = 0; i < producers + consumers; ++i)
+    random_of[i] = seed + static_cast<unsigned>(i) * 104729u;
+  const auto traders = [&](int self, int items) {
+    unsigned& random = random_of[self];
     int bad = 0;
     const bool producer = self < producers;
     for (int i = 0; i < items; ++i) {
@@ -82,10 +89,14 @@ void bounded_buffer(unsigned seed) {
       if (pthread_mutex_unlock(&buffer.mutex) != 0) bad = -1;
     }
     if (bad != 0) add_int(&errors, 1);
+  };
+  in_parts(25, 4000, seconds, [&](int items) {
+    run_threads(producers + consumers, [&](int self) { traders(self, items); });
+    made += producers * items;
+    CHECK_EQ(buffer.items, 0);
+    CHECK_EQ(buffer.taken, made);
   });
   CHECK_EQ(errors, 0);
-  CHECK_EQ(buffer.items, 0);
-  CHECK_EQ(buffer.taken, consumers * items);
 }
 
 // A turnstile for many threads by broadcast: everyone passes every generation.
@@ -93,10 +104,10 @@ void generations() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   constexpr int threads = 6;
-  constexpr int rounds = 800;
   int arrived = 0;
   int generation = 0;
-  run_threads(threads, [&](int) {
+  int passed = 0;
+  const auto visitors = [&](int rounds) {
     int bad = 0;
     for (int round = 0; round < rounds; ++round) {
       bad |= pthread_mutex_lock(&mutex);
@@ -111,8 +122,12 @@ void generations() {
       bad |= pthread_mutex_unlock(&mutex);
     }
     CHECK_EQ(bad, 0);
+  };
+  in_parts(10, 800, seconds, [&](int rounds) {
+    run_threads(threads, [&](int) { visitors(rounds); });
+    passed += rounds;
+    CHECK_EQ(generation, passed);
   });
-  CHECK_EQ(generation, rounds);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 
 constexpr int threads = 6;
 constexpr int rounds = 8000;
+constexpr int least = 20;   // rounds, though the time is over
+constexpr int seconds = 2;  // For each kind and making, where waiting costs time slices.
 
 struct Section {
   pthread_mutex_t mutex;
@@ -47,10 +49,11 @@ void exercise(const MutexKind& kind, Making making, unsigned seed) {
   make_mutex(&section.mutex, kind, making);
   long taken = 0;
   int intruders = 0;
+  const Hourglass time(seconds);
   run_threads(threads, [&](int self) {
     unsigned random = seed + static_cast<unsigned>(self) * 7919u;
     long mine = 0;
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < rounds && (i < least || !time.is_over()); ++i) {
       const unsigned choice = next_random(&random);
       if (!take(&section.mutex, choice)) continue;
       section.owner = self;

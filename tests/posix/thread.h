@@ -45,6 +45,33 @@ inline void run_threads(int count, const std::function<void(int)>& body) {
   for (int i = 0; i < count; ++i) threads.emplace_back([&body, i] { body(i); });
 }
 
+// For stress under locks that hand over in order and spin: with more threads than processors each
+// hand-over may take a time slice.
+class Hourglass {
+ public:
+  explicit Hourglass(int seconds) : seconds_(seconds) { clock_gettime(CLOCK_MONOTONIC, &begun_); }
+  [[nodiscard]] bool is_over() const {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec - begun_.tv_sec >= seconds_;
+  }
+
+ private:
+  int seconds_;
+  timespec begun_;
+};
+
+// Runs body(part) once, and again until the parts add up to `total` or the time is over.
+inline void in_parts(int part, int total, int seconds, const std::function<void(int)>& body) {
+  const Hourglass time(seconds);
+  int done = 0;
+  do {
+    body(part);
+    done += part;
+  } while (done < total && !time.is_over());
+  if (done < total) printf("%d of %d rounds: the time was over\n", done, total);
+}
+
 // Runs body in another thread and waits for its end: "what would another thread see?".
 inline int in_other_thread(const std::function<int()>& body) {
   int result = -1;

@@ -139,6 +139,22 @@ def test_locks_that_mutexes_cannot_have(counter, lock, said):
     assert (done.returncode, done.stderr) == (2, f"syncopate: {said}\n")
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "1e3", "9" * 30])
+def test_numbers_are_followed_or_refused(counter, value):
+    table = json.loads((BUILD / "share/syncopate/options.json").read_text())["options"]
+    numbers = [each["variable"] for each in table
+               if "simulated" in each["readers"] and each["form"] in ("N", "S", "US")]  # fmt: skip
+    assert len(numbers) == 5
+    for name in numbers:
+        environment = {**os.environ, "SYNCOPATE_FOREIGN_LOAD": "1", name: value}
+        done = subprocess.run([counter], env=environment, capture_output=True, text=True)
+        refused = value != "0" or name == "SYNCOPATE_LIMIT"
+        assert done.returncode == (2 if refused else 0), (name, done.stderr)
+        if refused:
+            assert done.stderr.startswith(f"syncopate: {name}={value}: not a number from ")
+            assert done.stderr.count("\n") == 1
+
+
 def test_stats_are_tables_on_standard_error(counter):
     done = on_machines("simulate", "-m", "opteron-6272", "--stats", "-q", counter, "4")
     assert done.returncode == 0, done.stderr

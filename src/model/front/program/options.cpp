@@ -46,16 +46,16 @@ bool option_enabled(const char* name) noexcept {
   return text != "0" && text != "no" && text != "off" && text != "false";
 }
 
-std::uint64_t option_number(const char* name, std::uint64_t otherwise,
-                            std::uint64_t largest) noexcept {
+std::uint64_t option_number(const char* name, std::uint64_t otherwise, std::uint64_t largest,
+                            std::uint64_t smallest) noexcept {
   const char* value = option(name);
   if (value == nullptr) return otherwise;
   std::uint64_t number = 0;
   const char* end = value + std::strlen(value);
   const auto [stop, error] = std::from_chars(value, end, number);
-  if (error != std::errc{} || stop != end || number > largest) {
-    fail("SYNCOPATE_%s=%s: not a number from 0 to %llu", name, value,
-         static_cast<unsigned long long>(largest));
+  if (error != std::errc{} || stop != end || number < smallest || number > largest) {
+    fail("SYNCOPATE_%s=%s: not a number from %llu to %llu", name, value,
+         static_cast<unsigned long long>(smallest), static_cast<unsigned long long>(largest));
   }
   return number;
 }

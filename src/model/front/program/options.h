@@ -12,9 +12,10 @@ const char* option(const char* name) noexcept;
 bool option_enabled(const char* name) noexcept;
 
 // The variable's value as a decimal number; `otherwise` when it is not set. Ends the process with
-// one line when it is no number or larger than `largest`.
+// one line when it is no number, or none from `smallest` to `largest`.
 std::uint64_t option_number(const char* name, std::uint64_t otherwise,
-                            std::uint64_t largest = UINT64_MAX) noexcept;
+                            std::uint64_t largest = UINT64_MAX,
+                            std::uint64_t smallest = 0) noexcept;
 
 // Writes "syncopate: ..." as one line to standard error and ends the process with status 2 at once:
 // no handlers, no flushed streams. Allocates nothing.

@@ -39,7 +39,7 @@ scheduler::scheduler(world& w)
       energy_(w.machine),
       slice_(w.machine.topology.frequency_hz / 1'000'000 * w.machine.os.time_slice_microseconds),
       balance_(w.machine.topology.frequency_hz / 1'000'000 * w.machine.os.balance_microseconds),
-      runaway_(instrument::option_number("LIMIT", default_limit_seconds, 1'000'000) *
+      runaway_(instrument::option_number("LIMIT", default_limit_seconds, 1'000'000, 1) *
                w.machine.topology.frequency_hz) {
   look_for_an_end(0);
   for (unsigned i = 0; i < processors_.size(); ++i) processors_[i].number = i;

@@ -27,7 +27,8 @@ HOUSE = {
     "[c](#a-page) [d](../docs) [e](https://example.org/gone#gone)\n# A page\n",
     "docs/linking.md": "[a](other.md) ![b](other.md#say-it-again-sams-way--)\n"
     "[c](other.md#twice) [d](other.md#twice-1) [e](other.md#a_b-and-link)\n",
-    "docs/other.md": "build/x.cpp build/release/src/b ../build/lua build/ /etc/gone.c https://example.org/gone.c <gone.h> ~/gone.c src/b\n"
+    "docs/other.md": "build/x.cpp build/release/src/b ../build/lua build/ /etc/gone.c\n"
+    "https://example.org/gone.c <gone.h> ~/gone.c src/b\n"
     "# Say *it* `again`, Sam's way: -\n## Twice\n### Twice\n#### a_b and [link](page.md)\n"
     "```\n# Gone\n[f](gone)\n```\n",
     "src/a.h": '// see b.h\nconst char* text = "gone.h // gone.c";\n',

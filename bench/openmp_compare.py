@@ -45,15 +45,32 @@ def read_arguments():
     )
     parser.add_argument("--threads", default="2,4,8", help="numbers of threads, by commas")
     add_common(parser)
-    parser.add_argument("--busy", type=int, default=0, help="foreign processes that compute")
+    parser.add_argument(
+        "--busy", type=at_least(0), default=0, help="foreign processes that compute"
+    )
     return parser.parse_args()
+
+
+def at_least(least):
+    """An option's type: a whole number, no less than that."""
+
+    def read(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return read
 
 
 def add_common(parser):
     """The options that openmp_goals.py has as well."""
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--samples", type=int, default=10, help="of a construct in a round")
-    parser.add_argument("--time", type=int, default=1000, help="microseconds of a sample, at least")
+    parser.add_argument("--rounds", type=at_least(1), default=5)
+    parser.add_argument(
+        "--samples", type=at_least(2), default=10, help="of a construct in a round, 2 and more"
+    )
+    parser.add_argument(
+        "--time", type=at_least(1), default=1000, help="microseconds of a sample, at least"
+    )
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build folder")
     parser.add_argument("--library", type=Path, help="libsyncopate-openmp.so of another build")
     parser.add_argument("--json", type=Path, help="write every sample there")

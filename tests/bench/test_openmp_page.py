@@ -100,3 +100,13 @@ def test_rounds_are_added_to_those_measured_in_the_same_way(tmp_path):
     Options.time = 4
     with pytest.raises(SystemExit, match="sample_us was 3, is 4"):
         openmp_goals.keep(Options.json, "4, 1 busy", found(5, 6), Options)
+
+
+@pytest.mark.parametrize("option", ["--rounds", "--samples", "--time"])
+@pytest.mark.parametrize("text", ["0", "-1", "two"])
+def test_a_number_that_no_run_can_have_is_one_line(option, text, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["openmp_goals", option, text])
+    with pytest.raises(SystemExit):
+        openmp_goals.main()
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith(f"openmp_goals: error: argument {option}: ")

@@ -27,6 +27,10 @@ compiled first (-O2), on the model of a machine. Same program, same machine: sam
       --sweep NAME=A,B,C  run once for each value: {NAME} in ARGUMENTs stands for it, and it is
                           given as the environment variable NAME; prints a table
       --jobs N            with --sweep: so many runs at a time (default: 1)
+      --client 'FILE [ARGUMENT...]'
+                          a second program on the same machine, which uses PROGRAM, a server: it
+                          begins when that listens, and its end ends the run. FILE: made by
+                          `syncopate cc --machine=simulated -shared -fPIC`, or a SOURCE
       --plot              with --sweep: a bar for each value
       --figure FILE       with --sweep: draw throughput or time, fairness and energy into FILE
                           (.svg, .png or .pdf; needs matplotlib)
@@ -59,6 +63,7 @@ OPTIONS = {
     "--timeline": VALUE,
     "--sweep": VALUE,
     "--jobs": VALUE,
+    "--client": VALUE,
     "--plot": FLAG,
     "--figure": VALUE,
     "--quiet": FLAG,
@@ -106,11 +111,36 @@ def main(arguments: list[str]) -> int:
                 command[0], "simulated", options.get("--compiler"), folder
             )
         else:
-            modeled.refuse_compiler("simulate", options)
             path = modeled.find(command[0], "simulated")
+        if "--client" in options:
+            environ["SYNCOPATE_CLIENT"] = _client(options, folder)
+        if not modeled.is_source(command[0]) and not _has_client_source(options):
+            modeled.refuse_compiler("simulate", options)
         if sweep:
             return sweeps.run(path, command[1:], environ, sweep, folder)
         return modeled.run(path, command[1:], environ)
+
+
+def _has_client_source(options: dict[str, str]) -> bool:
+    return modeled.is_source(options.get("--client", "").partition(" ")[0])
+
+
+def _client(options: dict[str, str], folder: str) -> str:
+    """What SYNCOPATE_CLIENT is to be: the shared object's path, and its arguments."""
+    file, _, arguments = options["--client"].strip().partition(" ")
+    if not file:
+        raise Failure("simulate: --client needs a FILE; see --help", BAD_USE)
+    if _has_client_source(options):
+        path = modeled.compile_source(
+            file, "simulated", options.get("--compiler"), folder, shared=True
+        )
+    elif os.path.isfile(file):
+        path = modeled.find(os.path.abspath(file), "simulated")
+    else:
+        raise Failure(f"simulate: --client {file}: no such file", BAD_USE)
+    if " " in path:
+        raise Failure(f"simulate: --client: '{path}' has a blank in its name", BAD_USE)
+    return f"{path} {arguments}"
 
 
 def _from_record(options: dict[str, str], command: list[str]) -> int:

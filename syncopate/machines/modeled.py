@@ -19,8 +19,12 @@ def is_source(name: str) -> bool:
     return os.path.splitext(name)[1] in SOURCES
 
 
-def compile_source(path: str, machine: str, compiler: str | None, folder: str) -> str:
+def compile_source(
+    path: str, machine: str, compiler: str | None, folder: str, *, shared: bool = False
+) -> str:
     """Compiles one file for the machine into `folder`. Returns: the program's path.
+
+    shared: as a shared object, which a client is (src/model/front/program/client.h).
 
     Raises a Failure when the compiler does; its own messages have been shown by then.
     """
@@ -32,6 +36,10 @@ def compile_source(path: str, machine: str, compiler: str | None, folder: str) -
     words = [f"--machine={machine}", "-O2", path, "-o", target, "-pthread"]
     if command == "c++":
         words.insert(1, "-std=c++20")
+    if shared:
+        target += ".so"
+        words = [*words, "-shared", "-fPIC"]
+        words[words.index("-o") + 1] = target
     if compiler:
         words.insert(0, f"--compiler={compiler}")
     if cxx.main(command, words) != 0:

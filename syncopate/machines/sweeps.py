@@ -70,6 +70,8 @@ class Runs:
         words = [word.replace("{" + name + "}", value) for word in self.arguments]
         report = {"SYNCOPATE_STATS": self.file(number, "report.json"), "SYNCOPATE_QUIET": "1"}
         given = {**os.environ, **environ, name: value, **report}
+        if "SYNCOPATE_CLIENT" in given:
+            given["SYNCOPATE_CLIENT"] = given["SYNCOPATE_CLIENT"].replace("{" + name + "}", value)
         if self.sweep.jobs == 1:
             return subprocess.call([self.path, *words], env=given)
         with (

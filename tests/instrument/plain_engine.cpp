@@ -346,6 +346,7 @@ void htm_fell_back(place) {}
 void claim_order(address, int, claim, place) {}
 void claim_harmless(address, std::size_t, place) {}
 void ignore(kind, int) {}
+void system_call(bool, place) {}
 void leaves(address, place) {}
 bool may_fork() { return true; }
 bool has_signals() { return false; }

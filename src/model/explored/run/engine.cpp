@@ -70,6 +70,7 @@ void claim_harmless(address at, std::size_t bytes, place) {
 void claim_shared(address at, std::size_t bytes) {
   explored::harmless_bytes::from_the_start().add(at, bytes, explored::harmless_bytes::shared);
 }
+void system_call(bool, place) {}
 void ignore(kind what, int by) { on().ignore(what, by); }
 void work(std::uint64_t) {}
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/loopback.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
@@ -202,6 +203,11 @@ void note_own_files(int file, int other) {
     if (all.own.size() <= index) all.own.resize(index + 1);
     all.own[index] = all.pipes;
   }
+}
+
+void charge_call(int file, call_kind kind, engine::place where) {
+  const engine_scope inside;
+  engine::system_call(kind == call_kind::transfers && is_tcp(file), where);
 }
 
 void order_call(int file, short events, engine::place where) {

@@ -22,6 +22,10 @@ namespace syncopate::instrument {
 int wait_for_files(pollfd* files, nfds_t count, const machine::deadline* until,
                    engine::place where);
 
+// What entering the kernel for a call on the file costs; only some transfer data.
+enum class call_kind : unsigned char { asks, transfers };
+void charge_call(int file, call_kind, engine::place where);
+
 // One file became ready, perhaps: a call on one of them is over. Wakes those who waited for it.
 void files_changed(engine::place where);
 

@@ -23,6 +23,7 @@
 #include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/loopback.h"
 #include "model/front/libc/signals.h"
 
 namespace syncopate::instrument {
@@ -32,9 +33,9 @@ constexpr std::int64_t second = 1'000'000'000;
 
 void begin_call(const char* name, engine::place where) {
   section_called(name, where);
-  if (!in_transaction()) return;
   const engine_scope inside;
-  engine::htm_unfriendly(where);
+  if (in_transaction()) engine::htm_unfriendly(where);
+  engine::system_call(false, where);
 }
 
 std::uint64_t now() {
@@ -135,7 +136,7 @@ int connect_waiting(int file, const sockaddr* to, socklen_t bytes, engine::place
   int result;
   {
     const detail::without_blocking now(file);
-    result = SYNCOPATE_REAL(connect)(file, to, bytes);
+    result = connect_socket(file, to, bytes);
   }
   files_changed(where);
   if (result == 0 || (errno != EINPROGRESS && errno != EAGAIN)) return result;
@@ -143,7 +144,7 @@ int connect_waiting(int file, const sockaddr* to, socklen_t bytes, engine::place
     timespec shortly{0, 10'000};
     nanosleep(&shortly, nullptr);
     const detail::without_blocking now(file);
-    if (SYNCOPATE_REAL(connect)(file, to, bytes) == 0) {
+    if (connect_socket(file, to, bytes) == 0) {
       files_changed(where);
       return 0;
     }
@@ -228,24 +229,38 @@ SYNCOPATE_EXPORT int epoll_pwait(int file, epoll_event* events, int most, int mi
 }
 SYNCOPATE_EXPORT int epoll_ctl(int file, int what, int of, epoll_event* event) noexcept {
   const auto* const where = SYNCOPATE_CALLER;
+  if (by_program(where)) begin_call("epoll_ctl", where);
   const int result = SYNCOPATE_REAL(epoll_ctl)(file, what, of, event);
-  if (result == 0 && by_program(where)) files_changed(where);
+  if (result != 0 || !by_program(where)) return result;
+  // From then on somebody outside of the program may make it ready.
+  if (what == EPOLL_CTL_ADD && !is_own_file(of)) forget_file(file);
+  files_changed(where);
   return result;
+}
+// Ready when a file is that it was told of.
+SYNCOPATE_EXPORT int epoll_create(int size) noexcept {
+  const int file = SYNCOPATE_REAL(epoll_create)(size);
+  if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
+  return file;
+}
+SYNCOPATE_EXPORT int epoll_create1(int flags) noexcept {
+  const int file = SYNCOPATE_REAL(epoll_create1)(flags);
+  if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
+  return file;
 }
 
 SYNCOPATE_EXPORT int accept(int file, sockaddr* from, socklen_t* bytes) {
   UNLESS_PROGRAM(accept, file, from, bytes);
-  return cooperate(file, POLLIN, where, [&] { return SYNCOPATE_REAL(accept)(file, from, bytes); });
+  return cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, 0); });
 }
 SYNCOPATE_EXPORT int accept4(int file, sockaddr* from, socklen_t* bytes, int flags) {
   UNLESS_PROGRAM(accept4, file, from, bytes, flags);
-  return cooperate(file, POLLIN, where,
-                   [&] { return SYNCOPATE_REAL(accept4)(file, from, bytes, flags); });
+  return cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, flags); });
 }
 SYNCOPATE_EXPORT int connect(int file, const sockaddr* to, socklen_t bytes) {
   UNLESS_PROGRAM(connect, file, to, bytes);
   if (!may_block(file)) {
-    const int result = SYNCOPATE_REAL(connect)(file, to, bytes);
+    const int result = connect_socket(file, to, bytes);
     files_changed(where);
     return result;
   }
@@ -253,6 +268,7 @@ SYNCOPATE_EXPORT int connect(int file, const sockaddr* to, socklen_t bytes) {
 }
 SYNCOPATE_EXPORT int shutdown(int file, int how) noexcept {
   const auto* const where = SYNCOPATE_CALLER;
+  if (by_program(where)) begin_call("shutdown", where);
   const int result = SYNCOPATE_REAL(shutdown)(file, how);
   if (result == 0 && by_program(where)) files_changed(where);
   return result;

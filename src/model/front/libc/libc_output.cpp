@@ -66,6 +66,7 @@ template <class Call>
 ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, Call call) {
   test_cancel();
   end_transaction("write", where);
+  charge_call(file, call_kind::transfers, where);
   call_reads(from, n, where);
   const bool blocks = may_block(file);
   std::size_t done = 0;
@@ -131,6 +132,7 @@ using namespace syncopate::instrument;
     if (!by_program(where)) return SYNCOPATE_REAL(name)(file, __VA_ARGS__);                      \
     test_cancel();                                                                               \
     end_transaction(#name, where);                                                               \
+    charge_call(file, call_kind::transfers, where);                                              \
     before;                                                                                      \
     const ssize_t result =                                                                       \
         cooperate(file, events, where, [&] { return SYNCOPATE_REAL(name)(file, __VA_ARGS__); }); \
@@ -228,6 +230,7 @@ TAKE_INTO(__recv_chk, call_wrote(to, got, where),
     if (!by_program(where)) return SYNCOPATE_REAL(name)(__VA_ARGS__);          \
     test_cancel();                                                             \
     end_transaction(#name, where);                                             \
+    charge_call(file, call_kind::asks, where);                                 \
     before;                                                                    \
     const ssize_t result = SYNCOPATE_REAL(name)(__VA_ARGS__);                  \
     const std::size_t got = result > 0 ? static_cast<std::size_t>(result) : 0; \
@@ -248,6 +251,7 @@ SYNCOPATE_EXPORT int close(int file) {
   if (!by_program(where)) return SYNCOPATE_REAL(close)(file);
   test_cancel();
   end_transaction("close", where);
+  charge_call(file, call_kind::asks, where);
   order_call(file, POLLOUT, where);
   forget_file(file);
   const int result = SYNCOPATE_REAL(close)(file);

@@ -9,6 +9,7 @@
 
 #include "model/front/engine.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/program/client.h"
 #include "model/front/program/identity.h"
 #include "model/front/threads/thread_exit.h"
 
@@ -113,6 +114,7 @@ SYNCOPATE_EXPORT void exit(int status) noexcept {
   if (!in_program()) {
     REAL_NORETURN(exit, status);
   }
+  if (is_client()) end_client(status, SYNCOPATE_CALLER);
   run_exit_handlers();
   const engine_scope inside;
   engine::finish(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
@@ -121,6 +123,7 @@ SYNCOPATE_EXPORT void quick_exit(int status) noexcept {
   if (!in_program()) {
     REAL_NORETURN(quick_exit, status);
   }
+  if (is_client()) end_client(status, SYNCOPATE_CALLER);
   run_handlers_of(nullptr, true);
   end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }
@@ -128,12 +131,14 @@ SYNCOPATE_EXPORT void _exit(int status) {
   if (!in_program()) {
     REAL_NORETURN(_exit, status);
   }
+  if (is_client()) end_client(status, SYNCOPATE_CALLER);
   end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT void _Exit(int status) noexcept {
   if (!in_program()) {
     REAL_NORETURN(_exit, status);
   }
+  if (is_client()) end_client(status, SYNCOPATE_CALLER);
   end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }
 

@@ -15,6 +15,7 @@
 #include "model/front/engine.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/stream_locks.h"
+#include "model/front/program/client.h"
 #include "model/front/program/identity.h"
 #include "model/front/program/layout.h"
 #include "model/front/program/options.h"
@@ -94,12 +95,13 @@ int run_program() {
 }
 
 int start_machine(int count, char** given, char**) {
+  load_client();
   constructing = false;
   leave_constructors();
   copy_arguments(count, given);
   tell_of_shared_objects();
   find_stream_locks();
-  const int status = engine::run(run_program);
+  const int status = status_with_client(engine::run(run_program));
   // Handlers that are left belong to a program that was stopped; its state may be anything.
   exit_handlers().clear();
   // What it has written and not flushed is lost, as in a child of fork() it must be.

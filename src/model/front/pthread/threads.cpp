@@ -168,6 +168,7 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
   r->cancel_pending = r->cancel_disabled = r->cancel_at_once = false;
   r->sleeps_on = nullptr;
   std::memcpy(r->name, self_record().name, sizeof r->name);  // as Linux
+  r->is_client = self_record().is_client;
   set_initial_affinity(*r, attributes);
   r->signal_mask = engine::has_signals() ? signal_mask() : 0;
   on_engine([&] {

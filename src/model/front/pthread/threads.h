@@ -61,6 +61,8 @@ struct alignas(64) thread_record {
 
   std::uint64_t signal_mask;  // at its begin: its maker's
 
+  bool is_client;  // program/client.h; as its maker
+
   char name[name_bytes];
   bool has_affinity;
   unsigned char affinity[affinity_bytes];

@@ -45,6 +45,20 @@ void relax(std::uint32_t steps, place where) {
   w.schedule.settle(me);
 }
 
+void system_call(bool tcp, place where) {
+  if (the_world == nullptr || !the_world->schedule.has_running()) return;
+  world& w = *the_world;
+  thread& me = w.schedule.running();
+  leave_transaction(w, me, where);
+  w.polled_loops.interrupted(me);
+  w.schedule.set_activity(me, activity::kernel);
+  ++me.counted.system_calls;
+  me.clock += w.machine.os.syscall_cycles;
+  if (tcp) me.clock += w.machine.os.tcp_cycles;
+  w.schedule.settle(me);
+  w.schedule.set_activity(me, activity::running);
+}
+
 void yield(place where) {
   world& w = *the_world;
   thread& me = w.schedule.running();

@@ -120,6 +120,11 @@ def test_a_word_that_means_nothing_is_named(build):
     done = syncopate("run", alone, environ={"SYNCOPATE_GUARD": "epoch"})
     assert done.returncode == 0
     assert "unknown word: epoch" in done.stderr
+    for patience in ("2s", "-1", "9" * 30):
+        environ = {"SYNCOPATE_GUARD_PATIENCE": patience}
+        done = syncopate("run", "--guard", alone, environ=environ)
+        assert done.returncode == 0
+        assert f"SYNCOPATE_GUARD_PATIENCE={patience}: not a number" in done.stderr
 
 
 def test_waiters_sleep_while_the_holder_does_not_run(build):

@@ -252,6 +252,7 @@ void start_guard() noexcept {
   if (!guards.any()) return;
   record::prepare_unwinding();
   open_guard_log();
+  if (guards.misuse) start_misuse();
   table.epoch_ticks = machine::ticks_per_second() / 1000 * epoch_ms;
 }
 

@@ -138,15 +138,21 @@ lost_signal& lost_signal_of(const void* condition) noexcept {
   return lost.of[reinterpret_cast<std::uintptr_t>(condition) * 0x9e3779b97f4a7c15u >> 55];
 }
 
-std::int64_t longest_wait() noexcept {
-  static const std::int64_t chosen = [] {
-    const char* const ms = setting<option::guard_patience>();
-    return ms != nullptr ? std::strtoll(ms, nullptr, 10) * 1'000'000 : patience_ns;
-  }();
-  return chosen;
-}
+constinit std::int64_t longest_wait = patience_ns;
 
 }  // namespace
+
+void start_misuse() noexcept {
+  constexpr long long most_ms = 1'000'000'000;
+  const char* const text = setting<option::guard_patience>();
+  if (text == nullptr) return;
+  char* end = nullptr;
+  const long long ms = std::strtoll(text, &end, 10);
+  if (*end == '\0' && ms >= 0 && ms <= most_ms) longest_wait = ms * 1'000'000;
+  else
+    guard_line({variable_of(option::guard_patience), "=", text,
+                ": not a number of milliseconds from 0 to 1000000000; 2000 is taken"});
+}
 
 aside::aside(bool is_kept) noexcept : me_(is_kept ? this_thread_watch() : nullptr) {
   if (held_mutex* const held = me_ != nullptr ? newest_of(*me_) : nullptr)
@@ -254,7 +260,7 @@ void watched_wait::begin(const void* condition, const void* mutex) noexcept {
 const machine::deadline* watched_wait::limit(const machine::deadline* until) noexcept {
   limited_ = false;
   if (!suspicious_) return until;
-  const std::int64_t left = longest_wait() - static_cast<std::int64_t>(machine::now() - began_);
+  const std::int64_t left = longest_wait - static_cast<std::int64_t>(machine::now() - began_);
   if (until != nullptr && machine::remaining(*until) <= left) return until;
   limit_ = machine::after(left > 0 ? left : 0);
   limited_ = true;
@@ -268,7 +274,7 @@ bool watched_wait::passed_limit() noexcept {
 }
 
 void watched_wait::end() noexcept {
-  if (suspicious_ && static_cast<std::int64_t>(machine::now() - began_) >= longest_wait()) report();
+  if (suspicious_ && static_cast<std::int64_t>(machine::now() - began_) >= longest_wait) report();
 }
 
 void watched_wait::report() noexcept {

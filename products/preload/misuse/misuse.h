@@ -77,6 +77,9 @@ class aside {
   thread_watch* me_;
 };
 
+// At the start of the program: how long a wait may last.
+void start_misuse() noexcept;
+
 // At the end of the program: holders that were preempted.
 void finish_misuse() noexcept;
 

@@ -14,8 +14,9 @@ HELP = """\
 usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--guard] [--omp]
                      [--tm ALGORITHM] [--verbose] [--force] [--] PROGRAM [ARG...]
 
-Runs PROGRAM unmodified with the chosen lock behind its pthread mutexes, condition variables,
-reader-writer locks and spin locks; robust, priority and process-shared ones stay the C library's.
+Runs PROGRAM unmodified with the chosen lock behind its pthread mutexes. Its condition variables,
+reader-writer locks and spin locks are ours, too, one way each, unless the lock is glibc. Robust,
+priority and process-shared objects stay the C library's.
 The process becomes PROGRAM: its exit status, signals and streams are its own.
 
   -l, --lock NAME[:WAIT]  which lock, and how it waits; `syncopate list` shows them

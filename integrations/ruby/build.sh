@@ -41,7 +41,7 @@ compile() {
     make -j"${JOBS:-2}" CC="$cc" CXX="$cxx" "cppflags=$includes" "EXTLIBS=$runtime $libraries" \
       miniruby $more) >> "$objects/make.log" 2>&1 || fail make
   mkdir -p "$folder/bin"
-  cp "$objects/miniruby" "$folder/bin/$1"
+  cp -f "$objects/miniruby" "$folder/bin/$1"  # -f: one that runs is replaced
 }
 
 for machine in "$@"; do

@@ -169,13 +169,35 @@ def test_threads_with_objects_of_their_own_hardly_conflict(folder, kind):
 
 @pytest.mark.long
 @pytest.mark.parametrize("removed", ["none", *REMOVALS, "all"])
-@pytest.mark.parametrize("name, threads", [("miniruby", 3), ("miniruby.emulated", 1)])
-def test_garbage_is_collected_under_every_removal(folder, name, threads, removed):
-    """At nearly every allocation: natively transactions fall back, so threads are several; those
-    that commit are of one thread (README.md has why)."""
+@pytest.mark.parametrize("name", ["miniruby", "miniruby.emulated"])
+def test_garbage_is_collected_under_every_removal(folder, name, removed):
+    """At nearly every allocation."""
     more = FORCED | {"SYNCOPATE_RUBY_REMOVE": removed, "SYNCOPATE_EMULATED": "yield=1000"}
-    done = run(folder / "bin" / name, PROGRAMS / "collect.rb", threads, 4, **more)
+    done = run(folder / "bin" / name, PROGRAMS / "collect.rb", 3, 4, **more)
     assert done.stdout == "ok\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("removed", ["none", "all"])
+@pytest.mark.parametrize("length", [16, 64, 100, 150])
+@pytest.mark.parametrize("name", ["miniruby", "miniruby.emulated"])
+def test_what_only_a_stack_holds_is_kept(folder, name, length, removed):
+    """The collecting thread aborts the others' transactions: they are back deep in the stack then,
+    wherever they were, and what is there must be found."""
+    statistics = folder / "statistics.json"
+    more = FORCED | {
+        "SYNCOPATE_GIL": f"htm:{length}",
+        "SYNCOPATE_GIL_STATS": str(statistics),
+        "SYNCOPATE_RUBY_REMOVE": removed,
+        "RUBY_THREAD_VM_STACK_SIZE": "131072",
+        "RUBY_GC_HEAP_INIT_SLOTS": "10000",
+    }
+    done = run(folder / "bin" / name, PROGRAMS / "held.rb", 2, 60, **more)
+    assert done.stdout == "ok\n"
+    counted = json.loads(statistics.read_text())
+    assert counted["aborts"] > 100
+    if name != "miniruby":
+        assert counted["transactions"] - counted["fallbacks"] > 100, counted
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/loopback.h"
 #include "model/front/libc/stream_locks.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
@@ -190,14 +191,14 @@ TAKE_INTO(recv, call_wrote(to, got, where), (int file, void* to, std::size_t n, 
           to, n, flags)
 TAKE_INTO(recvfrom, call_wrote(to, got, where),
           (int file, void* to, std::size_t n, int flags, sockaddr* from, socklen_t* bytes), file,
-          to, n, flags, from, bytes)
+          to, n, flags, address_for(file, from), bytes)
 TAKE_INTO(recvmsg, call_wrote_parts(to->msg_iov, to->msg_iovlen, got, where),
-          (int file, msghdr* to, int flags), file, to, flags)
+          (int file, msghdr* to, int flags), file, message_for(file, to).get(), flags)
 PUT(sendto, call_reads(from, n, where),
     (int file, const void* from, std::size_t n, int flags, const sockaddr* to, socklen_t bytes),
-    file, from, n, flags, to, bytes)
+    file, from, n, flags, address_for(file, to), bytes)
 PUT(sendmsg, call_reads_parts(from->msg_iov, from->msg_iovlen, where),
-    (int file, const msghdr* from, int flags), file, from, flags)
+    (int file, const msghdr* from, int flags), file, message_for(file, *from).get(), flags)
 PUT(writev, call_reads_parts(from, parts_of(n), where), (int file, const iovec* from, int n), file,
     from, n)
 

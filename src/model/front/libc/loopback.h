@@ -18,6 +18,34 @@ bool is_tcp(int file);
 // Whether the program has a network of its own: from the start on, or never.
 bool has_network();
 
+// The address that a call on the file gives or wants, unless the socket is of this network: TCP looks
+// at none once it is connected, a Unix socket does.
+template <class Address>
+Address* address_for(int file, Address* given) {
+  return has_network() && is_tcp(file) ? nullptr : given;
+}
+class message_for {  // the same of sendmsg() and recvmsg()
+ public:
+  message_for(int file, msghdr* received) : message_for(file, *received) { given_ = received; }
+  message_for(int file, const msghdr& sent) : without_(sent) {
+    without_.msg_name = address_for(file, sent.msg_name);
+    if (without_.msg_name == nullptr) without_.msg_namelen = 0;
+  }
+  ~message_for() {
+    if (given_ == nullptr) return;
+    given_->msg_namelen = without_.msg_namelen;
+    given_->msg_controllen = without_.msg_controllen;
+    given_->msg_flags = without_.msg_flags;
+  }
+  message_for(const message_for&) = delete;
+  message_for& operator=(const message_for&) = delete;
+  msghdr* get() { return &without_; }
+
+ private:
+  msghdr* given_ = nullptr;  // to be told of what has come
+  msghdr without_;
+};
+
 // As connect() and accept4(), without waiting in the machine's time.
 int connect_socket(int file, const sockaddr* to, socklen_t bytes);
 int accept_socket(int file, sockaddr* from, socklen_t* bytes, int flags);

@@ -44,7 +44,7 @@ Where a program has no symbols, module+0xoffset stands for a name; `build_id` sa
 from syncopate.base import boundedfile, locktable, optiontable
 from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.launch import openmp, preload
-from syncopate.launch.policykeys import SETTINGS, SITES
+from syncopate.launch.policykeys import KINDS, SETTINGS, SITES
 
 SCHEMA, VERSION = "syncopate-policy", 1
 FOR_READERS = ("reason", "gain")
@@ -133,7 +133,7 @@ def _check_entry(where: str, entry: dict) -> None:
         raise Failure(f"{where}: through goes with created or used, not with variable", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
-    if sum(key in entry for key in ("lock", "prefer", "barrier")) > 1:
+    if sum(key in entry for key in KINDS) > 1:
         raise Failure(
             f"{where}: lock is for mutexes, prefer for reader-writer locks, barrier for barriers",
             BAD_USE,

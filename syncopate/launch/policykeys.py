@@ -2,3 +2,4 @@
 
 SITES = {"variable": "v", "created": "c", "used": "u"}  # products/preload/choice/policy.h
 SETTINGS = ("lock", "elide", "prefer", "barrier")
+KINDS = ("lock", "prefer", "barrier")  # each for one kind: mutexes, reader-writer locks, barriers

@@ -10,7 +10,7 @@ import re
 import sys
 
 from syncopate.base.shown import shown
-from syncopate.launch.policykeys import SETTINGS, SITES
+from syncopate.launch.policykeys import KINDS, SETTINGS, SITES
 from syncopate.records.naming import is_wrapper
 from syncopate.symbols.names import Names
 from syncopate.symbols.symboltable import SymbolTable
@@ -27,7 +27,7 @@ def sites(entries: list[dict[str, str]], program: str) -> str:
     tables: dict[str, SymbolTable] = {}
     items: dict[str, list[str]] = {}  # by module
     complaints: list[str] = []
-    for entry in entries:
+    for entry in _by_site(entries):
         module = os.path.realpath(entry.get("module", program))
         if module not in tables:
             tables[module] = SymbolTable(module, names)
@@ -55,6 +55,28 @@ def sites(entries: list[dict[str, str]], program: str) -> str:
     for complaint in complaints:
         print(f"syncopate: policy: {complaint}", file=sys.stderr)
     return _joined(items, tables)
+
+
+def _by_site(entries: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The entries, those of one place together: what one says of elision alone goes for the others
+    there, too, and stands behind them. Of two that differ in the same the first counts."""
+    places: dict[tuple, dict[str, dict[str, str]]] = {}
+    for entry in entries:
+        place = tuple(entry.get(key) for key in ("module", "build_id", "through", *SITES))
+        kept = places.setdefault(place, {})
+        about = next((key for key in KINDS if key in entry), "elide")
+        if kept.setdefault(about, entry)[about] != entry[about]:
+            kind, name = next((key, entry[key]) for key in SITES if key in entry)
+            said = f"{kind} {name} stands there twice; {about} = {kept[about][about]} counts"
+            print(f"syncopate: policy: {shown(said)}", file=sys.stderr)
+    result = []
+    for kept in places.values():
+        elides = kept.pop("elide", None)
+        for about, entry in kept.items():
+            also = elides is not None and about != "barrier"
+            result.append({**({"elide": elides["elide"]} if also else {}), **entry})
+        result += [elides] if elides else []
+    return result
 
 
 def _ranges(table: SymbolTable, module: str, kind: str, name: str, build: str | None):

@@ -210,6 +210,58 @@ def test_barriers_wait_as_the_policy_says(tmp_path, wait):
     assert f"policy: created make: barriers: 1, each waits by {wait}" in done.stderr
 
 
+# A function that makes one of each.
+ONE_PLACE = r"""
+#include <pthread.h>
+pthread_mutex_t mutex;
+pthread_rwlock_t rwlock;
+pthread_barrier_t barrier;
+int main() {
+  pthread_barrier_init(&barrier, nullptr, 1);
+  pthread_rwlock_init(&rwlock, nullptr);
+  pthread_mutex_init(&mutex, nullptr);
+  pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex);
+  pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock);
+  pthread_barrier_wait(&barrier);
+}
+"""
+
+
+def said_of_policy(program, folder, *words) -> list[str]:
+    """What is said where each of the words is an entry for what `main` creates."""
+    entries = [f'[[lock]]\ncreated = "main"\n{each}\n' for each in words]
+    done = run(program, folder, "".join(entries))
+    assert done.returncode == 0, done.stderr
+    return re.findall(r"^syncopate: policy: (.*)$", done.stderr, re.M)
+
+
+def test_entries_of_one_place_are_each_for_their_kind(tmp_path):
+    program = compile_program(ONE_PLACE, tmp_path / "place", "g++", "-O1")
+    said = {
+        'barrier = "park"': "barriers: 1, each waits by park",
+        'prefer = "writers"': "locks: 1, each prefer writers",
+        'lock = "mcs:park"': "locks: 1, each mcs:park",
+    }
+    for words in [[each] for each in said] + [[*said], [*reversed(said)]]:
+        told = said_of_policy(program, tmp_path, *words)
+        assert sorted(told) == sorted(f"created main: {said[each]}" for each in words)
+        # What is said of elision alone goes for both kinds of locks, wherever it stands.
+        for all_words in (["elide = 'off'", *words], [*words, "elide = 'off'"]):
+            told = said_of_policy(program, tmp_path, *all_words)
+            for each in words:
+                also = "" if "barrier" in each else "; elide off"
+                assert f"created main: {said[each]}{also}" in told
+
+
+def test_of_two_entries_for_the_same_the_first_counts(tmp_path):
+    program = compile_program(ONE_PLACE, tmp_path / "place", "g++", "-O1")
+    told = said_of_policy(program, tmp_path, 'lock = "mcs"', 'lock = "clh"', 'lock = "mcs"')
+    assert told == [
+        "created main stands there twice; lock = mcs counts",
+        "created main: locks: 1, each mcs:spin_then_park",
+    ]
+
+
 def test_policies_and_recording_agree(subject, tmp_path):
     record = tmp_path / "with.rec"
     done = run(subject, tmp_path, POLICY, environ={"SYNCOPATE_RECORD": str(record)})

@@ -73,7 +73,7 @@ SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
   ensure_configured();
   const int result = real::pthread_barrier_init(b, attributes, count);
   if (result == 0 && has_policy) {
-    const decision chosen = choose_at_init(b, __builtin_return_address(0));
+    const decision chosen = choose_at_init(chooser::barrier, b, __builtin_return_address(0));
     const unsigned wait = chosen.setting >> barrier_wait_shift & barrier_wait_mask;
     choose_barrier(b, count, wait);
     if (wait != 0) chosen.taken();

@@ -49,12 +49,22 @@ std::uintptr_t telling(const void* caller) noexcept {
   return direct;
 }
 
-decision choose(const void* object, const void* caller, char by_code) noexcept {
+// Whether an item with these settings is for objects of that kind.
+bool is_for(chooser who, unsigned setting) noexcept {
+  constexpr unsigned lock = (most_chosen_locks - 1) << chosen_lock_shift,
+                     prefer = prefer_readers | prefer_writers,
+                     barrier = barrier_wait_mask << barrier_wait_shift;
+  const unsigned own = who == chooser::mutex ? lock : who == chooser::rwlock ? prefer : barrier;
+  return (setting & own) != 0 ||
+         ((setting & (lock | prefer | barrier)) == 0 && who != chooser::barrier);
+}
+
+decision choose(chooser who, const void* object, const void* caller, char by_code) noexcept {
   const std::size_t count = known.load(std::memory_order_acquire);  // [L]
   std::uintptr_t code = 0;
   for (std::size_t i = 0; i < count; ++i) {
     site& s = table.sites[i];
-    if (s.kind != 'v' && s.kind != by_code) continue;
+    if ((s.kind != 'v' && s.kind != by_code) || !is_for(who, s.setting)) continue;
     if (s.kind != 'v' && code == 0) code = telling(caller) - 1;
     if (!s.holds(s.kind == 'v' ? reinterpret_cast<std::uintptr_t>(object) : code)) continue;
     return {s.setting, &s.locks};
@@ -104,12 +114,12 @@ void read_policy() noexcept {
   known.store(table.site_count, std::memory_order_release);  // [K]
 }
 
-decision choose_at_first_use(const void* object, const void* caller) noexcept {
-  return choose(object, caller, 'u');
+decision choose_at_first_use(chooser who, const void* object, const void* caller) noexcept {
+  return choose(who, object, caller, 'u');
 }
 
-decision choose_at_init(const void* object, const void* caller) noexcept {
-  const decision chosen = choose(object, caller, 'c');
+decision choose_at_init(chooser who, const void* object, const void* caller) noexcept {
+  const decision chosen = choose(who, object, caller, 'c');
   return chosen.locks == nullptr && table.waits_for_first_use ? decision{0, nullptr} : chosen;
 }
 
@@ -127,7 +137,9 @@ void report_policy() noexcept {
   for (std::size_t i = 0; i < count;) {
     const site& s = table.sites[i];
     std::uint32_t locks = 0;  // a name may stand for several sites
-    for (; i < count && std::strcmp(table.sites[i].label, s.label) == 0; ++i)
+    for (; i < count && std::strcmp(table.sites[i].label, s.label) == 0 &&
+           table.sites[i].setting == s.setting;
+         ++i)
       locks += table.sites[i].locks;
     char number[12];
     say_number(number, locks);

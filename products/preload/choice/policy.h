@@ -9,7 +9,8 @@
 //     w,START,END                  a function that only leads to locks: its caller counts instead
 //   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
 //   '+', elide=always | elide=off | lock=NAME[:WAIT] (mutexes) | prefer=readers | prefer=writers
-//   (reader-writer locks) | barrier=WAIT (chosen_barrier.h)
+//   (reader-writer locks) | barrier=WAIT (chosen_barrier.h). Of one place the first item counts that
+//   is for the object's kind; one with elide alone is for mutexes and reader-writer locks.
 //
 // A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
 // meet there at the same time take the answer of the first, so no lock has two algorithms.
@@ -56,11 +57,13 @@ struct decision {
     if (locks != nullptr) __atomic_fetch_add(locks, 1, __ATOMIC_RELAXED);
   }
 };
-// For a lock at `object`, `asked` among the bits. Requires: has_policy.
+// Who asks: only items count that say something of its kind.
+enum class chooser : unsigned char { mutex, rwlock, barrier };
+// For an object at `object`, `asked` among the bits. Requires: has_policy.
 // `caller`: where the call returns to; null where that is unknown.
-decision choose_at_first_use(const void* object, const void* caller) noexcept;
+decision choose_at_first_use(chooser who, const void* object, const void* caller) noexcept;
 // The same for its init call; no bit where the first use is to be waited for.
-decision choose_at_init(const void* object, const void* caller) noexcept;
+decision choose_at_init(chooser who, const void* object, const void* caller) noexcept;
 
 // What the policy calls the variable that the object is or lies in; null where it names none.
 const char* label_at(const void* object) noexcept;

@@ -26,7 +26,7 @@ using record::wait_kind;
 // A mutex that no init call has asked for: at its first use. `caller`: where the call returns to.
 void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
   if (__builtin_expect(has_policy, 0) && o.choice() == 0)
-    o.keep_choice(choose_at_first_use(m, caller));
+    o.keep_choice(choose_at_first_use(chooser::mutex, m, caller));
 }
 
 // ---- the C library's ---------------------------------------------------------------------------
@@ -227,7 +227,7 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
     return result;
   }
   if (has_policy && !mutex_object::of(m).belongs_to_glibc())
-    mutex_object::of(m).keep_choice(choose_at_init(m, __builtin_return_address(0)));
+    mutex_object::of(m).keep_choice(choose_at_init(chooser::mutex, m, __builtin_return_address(0)));
   if (guards.misuse) has_made(m);
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);

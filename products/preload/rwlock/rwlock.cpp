@@ -151,7 +151,8 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
     return result;
   }
   rwlock_object& o = rwlock_object::of(l);
-  if (has_policy && o.shared == 0) o.keep_choice(choose_at_init(l, __builtin_return_address(0)));
+  if (has_policy && o.shared == 0)
+    o.keep_choice(choose_at_init(chooser::rwlock, l, __builtin_return_address(0)));
   if (record::enabled)
     record::object_created(record::object_kind::rwlock, 0, l, o.shared == 0 ? &o.slot : nullptr,
                            __builtin_return_address(0));

@@ -136,7 +136,7 @@ class lock_in_rwlock {
     if (__builtin_expect(!config.asks_rwlocks, 1)) return false;
     // A lock that no init call has made.
     if (has_policy && object_.choice == 0)
-      object_.keep_choice(choose_at_first_use(&object_, caller_));
+      object_.keep_choice(choose_at_first_use(chooser::rwlock, &object_, caller_));
     if (!config.elides || (object_.choice & never_elide) != 0) return false;
     const side other = which == side::write ? side::read : side::write;
     // What excludes the one that this thread runs already, only the lock itself can answer.

@@ -14,6 +14,7 @@ COMMAND = [sys.executable, "-m", "syncopate"]
 SERVER = r"""
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -42,6 +43,8 @@ static void* serve(void* connection) {
 int main(int arguments, char** words) {
   const char* const how = arguments > 1 ? words[1] : "";
   if (!strcmp(how, "silent")) return 0;
+  if (kill(getpid(), 0) != 0) return 6;
+  printf("process %d\n", getpid());
   const int file = socket(AF_INET6, SOCK_STREAM, 0);
   struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(4711)};
   if (bind(file, (struct sockaddr*)&at, sizeof at) != 0 || listen(file, 16) != 0) return 9;
@@ -162,7 +165,7 @@ def test_equal_bytes_wherever_it_runs_and_two_at_a_time(server, tmp_path):
     for run in runs:
         out, err = run.communicate(timeout=60)
         assert run.returncode == 0, err
-        assert out == "client.so: 80 answers\n"
+        assert out == "process 4194305\nclient.so: 80 answers\n"
     assert reports[0].read_bytes() == reports[1].read_bytes()
 
 

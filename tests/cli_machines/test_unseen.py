@@ -10,11 +10,39 @@ from modeled import build
 
 # Half a second of processor time within the C library, or in the program's own code.
 PROGRAM = r"""
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <random>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
 volatile double sum;
-int main(int count, char**) {
+// From each place that has random numbers, two.
+int draw() {
+  std::uint64_t all[12] = {};
+  std::random_device device;
+  for (int i = 0; i < 2; ++i) {
+    if (getrandom(&all[i], 8, 0) != 8 || getentropy(&all[2 + i], 8) != 0) return 1;
+    all[4 + i] = device();
+    const char* const path = i ? "/dev/urandom" : "/dev/random";
+    const int file = open(path, O_RDONLY), other = openat(AT_FDCWD, path, O_RDONLY);
+    if (read(file, &all[6 + i], 8) != 8 || read(other, &all[8 + i], 8) != 8) return 1;
+    close(file), close(other);
+    FILE* const stream = fopen(path, "r");
+    if (fread(&all[10 + i], 8, 1, stream) != 1) return 1;
+    fclose(stream);
+  }
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < i; ++j)
+      if (all[i] == all[j]) return 2;
+  for (auto each : all) std::printf("%016llx\n", static_cast<unsigned long long>(each));
+  return 0;
+}
+int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], "random") == 0) return draw();
   char text[2000];
   for (int i = 0; i < 5000; ++i) {
     if (count > 1) for (int j = 0; j < 5000; ++j) sum = sum + 1;
@@ -57,3 +85,16 @@ def test_charged_as_measured(program):
 
 def test_a_program_that_was_seen_is_left_alone(program):
     assert run(program, "seen")[1] == ""
+
+
+def test_random_numbers_are_the_same_in_every_run(program):
+    def drawn(seed: str) -> bytes:
+        environ = {**os.environ, "SYNCOPATE_MACHINE": "test-4c", "SYNCOPATE_SEED": seed}
+        return subprocess.run(
+            [str(program), "random"], env=environ, capture_output=True, check=True, timeout=60
+        ).stdout
+
+    first = drawn("1")
+    assert len(first.split()) == 12
+    assert drawn("1") == first
+    assert drawn("2") != first

@@ -10,6 +10,9 @@
 
 #include <syncopate/machine/system_call.h>
 
+#include "model/front/libc/libc_range.h"
+#include "model/front/program/client.h"
+#include "model/front/program/identity.h"
 #include "model/front/pthread/real.h"
 #include "model/front/scope.h"
 
@@ -27,6 +30,11 @@ constexpr long as_before = -1;
 
 }  // namespace
 
+SYNCOPATE_EXPORT pid_t getpid() noexcept {
+  using namespace syncopate::instrument;
+  const bool is_programs = by_program(SYNCOPATE_CALLER) && has_client();
+  return is_programs ? process_number : SYNCOPATE_REAL(getpid)();
+}
 SYNCOPATE_EXPORT int setuid(uid_t user) noexcept { return change(SYS_setuid, user); }
 SYNCOPATE_EXPORT int setgid(gid_t group) noexcept { return change(SYS_setgid, group); }
 SYNCOPATE_EXPORT int seteuid(uid_t user) noexcept {

@@ -24,6 +24,7 @@
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
+#include "model/front/libc/random_numbers.h"
 #include "model/front/libc/stream_locks.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
@@ -79,6 +80,16 @@ ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, 
     done += static_cast<std::size_t>(put);
   } while (blocks && done < n);
   return static_cast<ssize_t>(done);
+}
+
+std::FILE* real_stream(const char* path, const char* mode,
+                       std::FILE* (*real)(const char*, const char*), engine::place where) {
+  std::FILE* const random = open_random(path, mode, where);
+  return random != nullptr ? random : real(path, mode);
+}
+std::FILE* real_stream(int file, const char* mode, std::FILE* (*real)(int, const char*),
+                       engine::place) {
+  return real(file, mode);
 }
 
 std::size_t parts_of(int n) { return n > 0 ? static_cast<std::size_t>(n) : 0; }
@@ -149,7 +160,7 @@ using namespace syncopate::instrument;
   SYNCOPATE_EXPORT std::FILE* name parameters {                                                   \
     const auto* const where = SYNCOPATE_CALLER;                                                   \
     end_transaction(#name, where);                                                                \
-    auto real = [&] { return SYNCOPATE_REAL(name)(__VA_ARGS__); };                                \
+    auto real = [&] { return real_stream(__VA_ARGS__, SYNCOPATE_REAL(name), where); };            \
     return open_stream([](void* call) { return (*static_cast<decltype(real)*>(call))(); }, &real, \
                        where);                                                                    \
   }
@@ -184,7 +195,18 @@ using namespace syncopate::instrument;
     return result;                                                   \
   }
 
-TAKE_INTO(read, call_wrote(to, got, where), (int file, void* to, std::size_t n), file, to, n)
+SYNCOPATE_EXPORT ssize_t read(int file, void* to, std::size_t n) {
+  const auto* const where = SYNCOPATE_CALLER;
+  if (!by_program(where)) return SYNCOPATE_REAL(read)(file, to, n);
+  test_cancel();
+  end_transaction("read", where);
+  charge_call(file, call_kind::transfers, where);
+  ssize_t result = static_cast<ssize_t>(n);
+  if (is_random_file(file)) fill_randomly(to, n);
+  else result = cooperate(file, POLLIN, where, [&] { return SYNCOPATE_REAL(read)(file, to, n); });
+  if (result > 0) call_wrote(to, static_cast<std::size_t>(result), where);
+  return result;
+}
 TAKE_INTO(readv, call_wrote_parts(to, parts_of(n), got, where), (int file, const iovec* to, int n),
           file, to, n)
 TAKE_INTO(recv, call_wrote(to, got, where), (int file, void* to, std::size_t n, int flags), file,
@@ -255,6 +277,7 @@ SYNCOPATE_EXPORT int close(int file) {
   charge_call(file, call_kind::asks, where);
   order_call(file, POLLOUT, where);
   forget_file(file);
+  forget_random_file(file);
   const int result = SYNCOPATE_REAL(close)(file);
   files_changed(where);
   return result;

@@ -13,6 +13,7 @@
 #include "model/front/libc/blocking.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
+#include "model/front/program/identity.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/threads.h"
@@ -139,6 +140,11 @@ siginfo_t queued(int signal, sigval value) {
   __builtin_unreachable();
 }
 
+// The system's number of a process, given the program's.
+pid_t of_system(pid_t process) {
+  return process == process_number ? SYNCOPATE_REAL(getpid)() : process;
+}
+
 }  // namespace
 
 int send_to_thread(unsigned index, int signal, const sigval* value) {
@@ -256,13 +262,13 @@ SYNCOPATE_EXPORT int kill(pid_t process, int signal) noexcept {
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, sent_by_user(signal)) == 0)
     return 0;
-  return SYNCOPATE_REAL(kill)(process, signal);
+  return SYNCOPATE_REAL(kill)(of_system(process), signal);
 }
 SYNCOPATE_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, queued(signal, value)) == 0)
     return 0;
-  return SYNCOPATE_REAL(sigqueue)(process, signal, value);
+  return SYNCOPATE_REAL(sigqueue)(of_system(process), signal, value);
 }
 SYNCOPATE_EXPORT int raise(int signal) noexcept {
   if (is_machines(SYNCOPATE_CALLER) && send_to_thread(self_record().index, signal, nullptr) == 0)

@@ -8,12 +8,15 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/client.h"
+
+#include <syncopate/machine/system_call.h>
 
 namespace syncopate::instrument {
 namespace {
@@ -46,21 +49,24 @@ struct unix_name {
 
 // An abstract name begins with a zero.
 unix_name name_of(int mark, unsigned port) {
+  // The system's number of it; getpid() is the program's.
+  const long process = machine::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
   unix_name name;
   name.text.sun_family = AF_UNIX;
   const int n = std::snprintf(name.text.sun_path + 1, sizeof name.text.sun_path - 1,
-                              "syncopate-%d-%d-%u", getpid(), mark, port);
+                              "syncopate-%ld-%d-%u", process, mark, port);
   name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::size_t(n));
   return name;
 }
 
 unsigned port_of(const unix_name& name) {
-  int process = 0, mark = 0;
+  int mark = 0;
+  long process = 0;
   unsigned port = 0;
   char text[sizeof name.text.sun_path + 1] = {};
   std::memcpy(text, name.text.sun_path, sizeof name.text.sun_path);
   if (name.bytes <= offsetof(sockaddr_un, sun_path)) return 0;
-  return std::sscanf(text + 1, "syncopate-%d-%d-%u", &process, &mark, &port) == 3 ? port : 0;
+  return std::sscanf(text + 1, "syncopate-%ld-%d-%u", &process, &mark, &port) == 3 ? port : 0;
 }
 
 // What the program takes for its address. Both hosts are this one.

@@ -8,9 +8,11 @@ from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.launch import policy
+from syncopate.launch.policykeys import KINDS
 from syncopate.show.whatifoutput import SCHEMA as WHATIF_SCHEMA
 from syncopate.show.whatifoutput import VERSION as WHATIF_VERSION
 
+OBJECTS = {"lock": "mutex", "prefer": "rwlock", "barrier": "barrier"}  # by an entry's key
 NAMED_BY = {"symbol": "variable", "creation": "created", "first use": "used"}  # to policy keys
 
 
@@ -80,12 +82,18 @@ def _checked(document: dict) -> str:
 
 
 def _entry_of(lock: dict, entries: list[dict]) -> int | None:
-    """The index of the first policy entry that names this lock, or None."""
+    """The index of the first policy entry that names this lock and is for its kind, or None."""
     key = NAMED_BY.get(lock["named_by"])
     for index, entry in enumerate(entries):
-        if key in entry and _is_called(lock["site"], entry[key]):
+        if key in entry and _is_called(lock["site"], entry[key]) and _is_for(lock, entry):
             return index
     return None
+
+
+def _is_for(lock: dict, entry: dict) -> bool:
+    """As the preload library has it (products/preload/choice/policy.h)."""
+    of = next((OBJECTS[kind] for kind in KINDS if kind in entry), None)
+    return lock["object"] == of if of else lock["object"] in ("mutex", "rwlock")
 
 
 def _is_called(site: str, wanted: str) -> bool:

@@ -5,6 +5,7 @@ Playwright drives the system's Chromium.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -411,6 +412,24 @@ def test_whatif_must_be_one_of_this_report(tmp_path):
         assert done.returncode in (1, 2)
         assert said in one_line(done)
         assert not page.exists()
+
+
+def test_an_entry_is_told_of_its_kind_of_object(tmp_path):
+    """One place makes a mutex and a reader-writer lock; each entry for it is of one of them."""
+    builder = RecordBuilder()
+    place = builder.stack(0xA000, 0xF000)
+    for number, kind in ((0x9000, 1), (0x9100, 2)):
+        builder.row(builder.thread(number), builder.lock(number, kind, create=place), kind, [500])
+    entry = '[[lock]]\ncreated = "0xa000"\n'
+    entries = [f'{entry}prefer = "writers"\n', f'{entry}lock = "mcs"\n', f'{entry}elide = "off"\n']
+    (tmp_path / "p").write_text("\n".join([*POLICY.splitlines()[1:3], *entries]))
+    target = tmp_path / "page.html"
+    done = run_cli("report", builder.write(tmp_path / "r"), "--html", target, "--policy",
+                   tmp_path / "p")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    data = json.loads(re.search(r'"policyOf": ?(\[\[.*?\]\])', target.read_text())[1])
+    kinds = re.findall(r'"object": ?"(mutex|rwlock)"', target.read_text())
+    assert dict(zip(kinds, data[0])) == {"mutex": 1, "rwlock": 0}
 
 
 def test_a_policy_is_for_pages(tmp_path):

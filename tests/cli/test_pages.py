@@ -429,7 +429,7 @@ def test_an_entry_is_told_of_its_kind_of_object(tmp_path):
     assert done.returncode == 0, done.stderr
     data = json.loads(re.search(r'"policyOf": ?(\[\[.*?\]\])', target.read_text())[1])
     kinds = re.findall(r'"object": ?"(mutex|rwlock)"', target.read_text())
-    assert dict(zip(kinds, data[0])) == {"mutex": 1, "rwlock": 0}
+    assert dict(zip(kinds, data[0], strict=True)) == {"mutex": 1, "rwlock": 0}
 
 
 def test_a_policy_is_for_pages(tmp_path):

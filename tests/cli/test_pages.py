@@ -424,12 +424,13 @@ def test_an_entry_is_told_of_its_kind_of_object(tmp_path):
     entries = [f'{entry}prefer = "writers"\n', f'{entry}lock = "mcs"\n', f'{entry}elide = "off"\n']
     (tmp_path / "p").write_text("\n".join([*POLICY.splitlines()[1:3], *entries]))
     target = tmp_path / "page.html"
-    done = run_cli("report", builder.write(tmp_path / "r"), "--html", target, "--policy",
-                   tmp_path / "p")  # fmt: skip
+    record = builder.write(tmp_path / "r")
+    done = run_cli("report", record, "--html", target, "--policy", tmp_path / "p")
     assert done.returncode == 0, done.stderr
-    data = json.loads(re.search(r'"policyOf": ?(\[\[.*?\]\])', target.read_text())[1])
-    kinds = re.findall(r'"object": ?"(mutex|rwlock)"', target.read_text())
-    assert dict(zip(kinds, data[0], strict=True)) == {"mutex": 1, "rwlock": 0}
+    (told,) = json.loads(re.search(r'"policyOf": ?(\[\[.*?\]\])', target.read_text())[1])
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    kinds = [lock["object"] for lock in results["locks"]]
+    assert dict(zip(kinds, told, strict=True)) == {"mutex": 1, "rwlock": 0}
 
 
 def test_a_policy_is_for_pages(tmp_path):

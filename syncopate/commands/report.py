@@ -93,6 +93,8 @@ def main(arguments: list[str]) -> int:
     if not options.files and not os.path.exists(RECORD):
         parser.error(f"name a FILE: {RECORD}, which is read unless one is named, is not here")
     options.files = options.files or [RECORD]
+    if twice := _named_twice(options.files):
+        parser.error(f"{shown(twice)} is named twice, and would count twice")
     if options.top is not None and options.top < 1:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
@@ -106,6 +108,18 @@ def main(arguments: list[str]) -> int:
     with _without_collector():
         _report(options)
     return 0
+
+
+def _named_twice(files: list[str]) -> str | None:
+    """The first of the files that stands there again, under whatever name."""
+    seen = set()
+    for path in files:
+        with contextlib.suppress(OSError):  # which is told where it is read
+            found = os.stat(path)
+            if (found.st_dev, found.st_ino) in seen:
+                return path
+            seen.add((found.st_dev, found.st_ino))
+    return None
 
 
 def _refuse_idle(parser: Parser, options) -> None:

@@ -32,9 +32,9 @@ def show(console, view: dict) -> None:
 
 def _locks(console, locks: list[dict]) -> None:
     """Those that several processes have, each in its own memory or shared, are one line."""
-    if not any(lock["processes"] > 1 for lock in locks):
+    shown = [lock for lock in locks if lock["processes"] > 1][:MOST_LOCKS]
+    if not shown:
         return
-    shown = locks[:MOST_LOCKS]
     console.print("\nThe same locks in several processes", style="bold cyan")
     columns = {
         "lock": [lock["called"] for lock in shown],

@@ -171,6 +171,25 @@ def test_several_records(record, tmp_path):
     text = run_cli("report", record, idle.write(tmp_path / "idle")).stdout
     assert "/usr/bin/server --threads 2" in text
     assert f"{tmp_path}/idle: /bin/idle 'a b': no lock to show" in text
+    (tmp_path / "link").symlink_to(record)
+    for again in (record, tmp_path / "link"):
+        done = run_cli("report", record, again)
+        assert done.returncode == 2
+        assert f"{again} is named twice" in one_line(done)
+
+
+def test_locks_of_several_processes_are_those_alone(tmp_path):
+    records = []
+    for number in range(2):
+        builder = RecordBuilder()
+        thread = builder.thread(10)
+        for place in (0xA000, 0xB000 + 0x1000 * number):
+            stack = builder.stack(place, 0xF000)
+            builder.row(thread, builder.lock(place, acquisitions=9, create=stack), 1, [place])
+        records.append(builder.write(tmp_path / str(number)))
+    text = run_cli("report", *records).stdout
+    told = text.partition("The same locks in several processes\n")[2].partition("\n\n")[0]
+    assert [line.split()[:2] for line in told.splitlines()[1:]] == [["0xa000", "2"]]
 
 
 def test_folded_stacks_of_waiters_and_holders(record):

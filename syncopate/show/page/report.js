@@ -113,9 +113,10 @@ function fillTree(choose) {
     button.onclick = () => choose(tree[index].record);
     cell.replaceChildren(button);
   });
-  if (locks.some((lock) => lock.processes > 1))
+  const shared = locks.filter((lock) => lock.processes > 1);
+  if (shared.length)
     at("shared-locks").append(newTable("The same locks in several processes", SHARED_COLUMNS,
-      locks));
+      shared));
 }
 at("kind").onchange = at("filter").oninput = fillLocks;
 if (data.records.length > 1) {

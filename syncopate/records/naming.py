@@ -24,6 +24,7 @@ _WRAPPER = re.compile(
     r"([a-z ]+ )?<?std::"  # all that is in the standard library of C++ or Rust
 )
 _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
+_OUTLINED = re.compile(r"\._omp_fn\.\d+$")  # what GCC calls the code of a region in a function
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
@@ -188,14 +189,29 @@ def is_region_of_gnu(lock: Lock) -> bool:
     return lock.object == BARRIER and lock.type == REGION_OF_GNU
 
 
+def _frames_of_place(address: int, symbolizer: Symbolizer) -> list[Frame]:
+    """The frames of a return address; where the function that made the call ended with it, by a
+    jump, that function instead. The call that entered it tells, or the address is that function's
+    first byte, as of a call of no length."""
+    entry = address - 1 if symbolizer.begins(address - 1) else symbolizer.entered(address)
+    if entry is None:
+        return symbolizer.frames(address)
+    left = symbolizer.frames(entry + 1)[-1]
+    if is_wrapper(left.function) or is_runtime(left.module):
+        return symbolizer.frames(address)
+    return [left._replace(function=left.function.removesuffix("+0x0"))]
+
+
 def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
-    frames = symbolizer.frames(lock.address)
+    frames = _frames_of_place(lock.address, symbolizer)
     if not frames:
         return Name(f"{lock.address:#x}", "address", "")
     wrappers = wrapper_frames(frames)
     frame = frames[wrappers] if wrappers or not is_wrapper(frames[0].function) else frames[-1]
-    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    region = "region in " if lock.object == BARRIER and lock.type != PLACE else ""
+    is_region = lock.object == BARRIER and lock.type != PLACE
+    function = _OUTLINED.sub("", frame.function) if is_region else frame.function
+    text = f"{function} at {frame.place()}" if frame.file else function
+    region = "region in " if is_region else ""
     return Name(region + text, "address", frame.place())
 
 

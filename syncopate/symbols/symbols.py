@@ -198,6 +198,12 @@ class Symbolizer:
             self._entered[address] = self._find_entered(address)
         return self._entered[address]
 
+    def begins(self, address: int) -> bool:
+        """Whether a function that has a symbol begins at that run-time address."""
+        there, at = self._locate(address, PF_X)
+        found = there.table.function_symbol(at) if there is not None and at is not None else None
+        return found is not None and found[1] == 0
+
     def _find_entered(self, address: int) -> int | None:
         index = self._range_of(address - CALL)
         if index < 0 or address > self._ranges[index][1]:
@@ -217,9 +223,7 @@ class Symbolizer:
         target = address + distance
         if operation != CALL_RELATIVE:
             return None
-        there, at = self._locate(target, PF_X)
-        found = there.table.function_symbol(at) if there is not None and at is not None else None
-        return target if found and found[1] == 0 else None
+        return target if self.begins(target) else None
 
     def code(self, address: int) -> tuple[str, int] | None:
         """The path of the module whose code is at a run-time address, and the link-time address."""

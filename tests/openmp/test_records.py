@@ -1,6 +1,7 @@
 """`syncopate record --omp`: time lost per source line, and who came last."""
 
 import json
+import re
 import subprocess
 from types import SimpleNamespace
 
@@ -114,6 +115,64 @@ def test_regions_have_source_lines_and_no_late_ones(report):
     assert region["waits"]["barrier"]["count"] == 2  # its start and its end
     assert not region["arrivals"]
     assert "--omp-regions" not in shown
+
+
+JUMPS = """\
+#include <omp.h>
+#include <unistd.h>
+void late(void) { if (omp_get_thread_num() == 2) usleep(2000); }
+__attribute__((noinline)) void one(void) {
+#pragma omp parallel num_threads(3)
+  {
+    late();
+#pragma omp barrier
+  }
+}
+__attribute__((noinline)) void meet(void) {
+#pragma omp barrier
+}
+__attribute__((noinline)) void two(void) {
+#pragma omp parallel num_threads(3)
+  {
+    late();
+    meet();
+    late();
+  }
+}
+int main(void) {
+  for (int r = 0; r < 12; ++r) {
+    one();
+    two();
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("compiler", "regions"), [("gcc", ""), ("gcc", "kept"), ("clang", "")])
+def test_what_ends_its_function_is_named_by_that_function(tmp_path, compiler, regions):
+    """The compiler makes the last call a jump: the return address is another function's."""
+    path = tmp_path / "jumps.c"
+    path.write_text(JUMPS)
+    program = compiled(tmp_path / "jumps", "-O2", path, compiler=compiler)
+    record = tmp_path / "jumps.rec"
+    how = ["--omp-regions", regions] if regions else []
+    done = run_cli("record", "--omp", *how, "-q", "-o", record, "--", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    barriers = {lock["name"]: lock for lock in results["locks"] if lock["object"] == "barrier"}
+    regions = {name for name in barriers if name.startswith("region in ")}
+    met = {name: lock["waits"]["barrier"]["count"] for name, lock in barriers.items()
+           if name not in regions}  # fmt: skip
+    assert sorted(met.values()) == [24, 24], met
+    (helper,) = (name for name in met if name.startswith("meet at jumps.c:"))
+    (own,) = met.keys() - {helper}
+    line = int(re.fullmatch(r"(?:one\._omp_fn\.\d|\.omp_outlined\S*) at jumps\.c:(\d+)", own)[1])
+    assert 5 <= line <= 9
+    if compiler == "gcc":
+        assert {re.sub(r":\d+$", "", name) for name in regions} == {
+            "region in one at jumps.c", "region in two at jumps.c"
+        }  # fmt: skip
 
 
 MODULE = """

@@ -43,6 +43,7 @@ void run_loop(void* started) {
   const auto& loop = *static_cast<const loop_region*>(started);
   (void)loop.real.GOMP_loop_start(loop.first, loop.last, loop.step, loop.schedule, loop.chunk,
                                   nullptr, nullptr, nullptr, nullptr);
+  current->runs = work_of(loop.function, loop.data).function;
   loop.function(loop.data);
 }
 

@@ -271,6 +271,7 @@ void kept_region::close() noexcept {
 bool kept_region::run(const work& what) noexcept {
   go_inside();
   meeting_.fork(what);
+  master_.runs = what.function;
   function_of(what)(what.data);
   ++master_.phase;
   const bool same = settings_of(of_.real) == inner_;
@@ -300,6 +301,7 @@ void kept_region::work_on(frame& f) noexcept {
       helped = true;
     }
     if (what->function == nullptr) return;
+    f.runs = what->function;
     function_of (*what)(what->data);
     ++f.phase;
     if (settings_of(of_.real) != mine) changed_.store(true, std::memory_order_relaxed);  // [M]

@@ -45,6 +45,14 @@ enum : int { place_in_program = 1, region_of_gnu = 2, region_of_other = 3 };
 // Of the region that the thread starts or ends, and that is recorded.
 thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
 
+// The place in the program that calls us, as a return address. Where a region's function ends with
+// the call, that is a jump, and the return address lies in our code: then the function's first byte
+// is the place, counted as a call of no length.
+const void* place_of_call(const void* caller, void (*function)()) noexcept {
+  if (!is_our_code(caller)) return caller;
+  return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(function) + 1);
+}
+
 void begin_region_wait(std::uint32_t place) noexcept {
   region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
 }
@@ -168,7 +176,8 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   std::uint32_t place = 0;
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
     const int type = of.kind == family::gnu ? region_of_gnu : region_of_other;
-    place = record::identify(record::object_kind::barrier, type, caller, nullptr);
+    place = record::identify(record::object_kind::barrier, type,
+                             place_of_call(caller, what.function), nullptr);
     begin_region_wait(place);
   }
   if (config.barrier == nullptr) {
@@ -271,9 +280,11 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   } else {
     const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
     const bool last = (before + 1) % f.threads == 0;
-    record::wait w = record::wait_begin(
-        last ? record::wait_kind::came_last : record::wait_kind::barrier,
-        record::identify(record::object_kind::barrier, place_in_program, caller, nullptr), 0);
+    record::wait w =
+        record::wait_begin(last ? record::wait_kind::came_last : record::wait_kind::barrier,
+                           record::identify(record::object_kind::barrier, place_in_program,
+                                            place_of_call(caller, f.runs), nullptr),
+                           0);
     config.barrier->arrive_and_wait(t.barrier, f);
     record::wait_end_now(w);
   }

@@ -104,6 +104,7 @@ struct frame {
   team* in = nullptr;  // null: not ours
   const runtime* of = nullptr;
   frame* outer = nullptr;
+  void (*runs)() = nullptr;           // the region's function
   std::uint32_t threads = 0, id = 0;  // threads 0: not asked yet (live_frame)
   std::uint32_t phase = 0;            // barriers passed
   int level = 0;
@@ -119,6 +120,7 @@ template <class Body>
 void region_order::run(Body&& body) noexcept {
   frame mine;
   enter(mine);
+  mine.runs = what.function;
   body(what);
   leave(mine);
 }

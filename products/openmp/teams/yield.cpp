@@ -7,6 +7,12 @@
 // sleep some microseconds instead. What they wait for libomp knows alone; who begins a region next
 // has waited for that.
 //
+// A team that does not outnumber the processors yields as without us where others compete for all
+// of them: moved to one processor it would wait for itself, and naps take processor time that a
+// yield leaves to others. *Measured* (8,192 regions of 2 threads beside compilers, 7 interleaved
+// rounds, medians and ranges in seconds): libomp 1.5 (0.3 to 42), with naps 8.9 (0.4 to 31) and 6
+// times the processor time, so 3.1 (0.5 to 6) and 1.3 times.
+//
 // Calls of anybody else are passed on.
 
 #include <syncopate/machine.h>
@@ -21,6 +27,7 @@
 
 #include "openmp/base/export.h"
 #include "openmp/runtime/caller.h"
+#include "openmp/teams/team.h"
 #include "openmp/teams/yield.h"
 
 namespace {
@@ -43,7 +50,8 @@ void nap() noexcept {
 void yield_to_peers() noexcept {
   waits::peer_yield ours;
   openmp::slow_yield = {};
-  if (!ours.offer()) nap();
+  if (waits::others.is_there() && !openmp::oversubscribed()) (void)yield_to_any();
+  else if (!ours.offer()) nap();
   else if (__builtin_expect(ours.took_long(), 0)) openmp::slow_yield = ours;
 }
 

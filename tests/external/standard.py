@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 60  # For one test; those that take longer without us are left out.
+COMPILES = 300  # Seconds; one that takes longer does not build.
 PATIENCE = 5 * SECONDS  # For one that is judged alone: a lock may be slow with many threads.
 REPEATS = 5
 PASSED = 0
@@ -62,11 +63,20 @@ def compiled(output, sources, flags, libraries=(), compiler="gcc"):
     """Builds `output` unless it is there; returns whether that worked. Errors go to a file."""
     if output.exists():
         return True
-    command = [compiler, "-w", *flags, *sources, "-o", output, *libraries]
     output.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{output}.err", "wb") as errors:
-        # There, since Fortran's modules are written to where the compiler runs.
-        run = subprocess.run(command, stderr=errors, cwd=output.parent, check=False)
+    # Where the compiler runs Fortran's modules are written, some by several tests at a time; and a
+    # program that is not whole, if the build is ended.
+    with (
+        open(f"{output}.err", "wb") as errors,
+        tempfile.TemporaryDirectory(dir=output.parent) as folder,
+    ):
+        command = [compiler, "-w", *flags, *sources, "-o", "program", *libraries]
+        try:
+            run = subprocess.run(command, stderr=errors, cwd=folder, check=False, timeout=COMPILES)
+        except subprocess.TimeoutExpired:
+            return False
+        if run.returncode == 0:
+            Path(folder, "program").rename(output)
         return run.returncode == 0
 
 

@@ -16,9 +16,10 @@ from syncopate.base import preloading
 sys.path.insert(0, str(ROOT / "tests" / "external"))
 import libgomp_tests
 import libomp_tests
+import openmp_vv_tests
 import standard
 
-SUITES = {"libgomp": libgomp_tests, "libomp": libomp_tests}
+SUITES = {"libgomp": libgomp_tests, "libomp": libomp_tests, "openmp_vv": openmp_vv_tests}
 UNFETCHED = 77
 SECONDS = 30  # For one test; those that take longer without us are left out.
 LINES = 5  # Of a failed test's output; of one that hangs, all that it waits for.

@@ -23,6 +23,7 @@ SEEDS = 3
 SECTIONS = 40_000  # least to replay, and by thread:
 SECTIONS_BY_THREAD = 100
 MOST_SECTIONS = 400_000
+LEAST_SECTION_NS = 100.0  # of an empty one: what taking and releasing the lock takes
 TIME_SLICES = 10  # to replay by thread and processor when there are more threads
 # Within so much, either way, are nine of ten predicted gains of whatif_check.json in
 # papers/results/measured (tests/cli/test_whatif.py); the median is a fifth of it.
@@ -116,22 +117,30 @@ class Replayer:
         with open(self.trace, "w", encoding="utf-8") as file:
             file.write(use.trace())
 
-    def microseconds(self, threads: int) -> int:
-        """How long to replay: enough sections, and time slices where threads take turns."""
+    def apart(self, threads: int, section: float, moved: float = 0.0) -> float:
+        """About the least time between the beginnings of two sections, in nanoseconds; `moved`:
+        what comes after the release instead."""
         outside = statistics.fmean(
             t.outside_ns + t.away_chance * t.away_ns for t in self.use.threads
         )
-        busy = statistics.fmean(t.outside_ns for t in self.use.threads) + self.use.hold_ns
-        section = max(1.0, self.use.hold_ns)
-        apart = max(
+        busy = statistics.fmean(t.outside_ns for t in self.use.threads) + section + moved
+        return max(
             section / self.use.members,
-            (outside + section) / threads,
+            (outside + section + moved) / threads,
             busy / min(threads, self.processors),
         )
+
+    def microseconds(self, threads: int, length: int = 100, moved: int = 0) -> int:
+        """How long to replay: enough sections, and time slices where threads take turns; not too
+        many sections where the change leaves little of them. Both in percent."""
+        section = max(1.0, self.use.hold_ns)
+        apart = self.apart(threads, section)
         wanted = max(SECTIONS, SECTIONS_BY_THREAD * threads) * apart
         if threads > self.processors:
             slices = TIME_SLICES * -(-threads // self.processors)
             wanted = max(wanted, min(slices * self.slice_ns, MOST_SECTIONS * apart))
+        left = max(LEAST_SECTION_NS, section * length / 100)
+        wanted = min(wanted, MOST_SECTIONS * self.apart(threads, left, section * moved / 100))
         return max(10, round(wanted / 1000))
 
     def rate(self, settings: dict[str, str], threads: int, seed: int) -> float:
@@ -139,7 +148,8 @@ class Replayer:
         given = {"lock": self.use.algorithm, **settings}
         given["shards"] = str(int(given.get("shards", "1")) * self.use.members)
         given |= {"trace": self.trace, "threads": str(threads), "seed": str(seed)}
-        given["microseconds"] = str(self.microseconds(threads))
+        percent = [int(given.get(name, value)) for name, value in (("length", 100), ("moved", 0))]
+        given["microseconds"] = str(self.microseconds(threads, *percent))
         words = [word for name, value in given.items() for word in (f"--{name}", value)]
         environ = {**os.environ, "SYNCOPATE_MACHINE": self.machine, "SYNCOPATE_QUIET": "1"}
         done = subprocess.run(

@@ -2,10 +2,11 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import one_line
+from conftest import ROOT, one_line
 from make_record import RecordBuilder
 
 from syncopate.base import compactjson
@@ -290,3 +291,18 @@ def test_bad_use_is_one_line(cli, native, tmp_path):
         assert done.returncode == 2
         assert said in one_line(done)
     assert "needs --from RECORD" in one_line(cli("simulate", "--what", "halve"))
+
+
+def test_a_section_that_a_change_empties_is_not_replayed_for_ever(tmp_path):
+    """A program that does nothing but hold its lock, for 10 ms each time."""
+    use = replace(use_of(two_threads(), tmp_path), holds=[(10_000_000, 10_000_000, 1)],
+                  hold_ns=10_000_000.0)  # fmt: skip
+    use.threads[:] = [replace(each, outside_ns=0.0, away_chance=0.0) for each in use.threads]
+    replayer = whatif.Replayer(use, str(ROOT / "machines/small-2c.toml"), str(tmp_path), "none")
+    usual = replayer.microseconds(2)
+    assert usual == whatif.SECTIONS * 10_000
+    for length, moved in ((100, 0), (50, 0), (20, 0), (0, 100)):
+        assert replayer.microseconds(2, length, moved) == usual
+    for length in range(10):
+        left = max(length * 100.0, whatif.LEAST_SECTION_NS / 1000)  # us
+        assert replayer.microseconds(2, length) == pytest.approx(whatif.MOST_SECTIONS * left)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Workers for `syncopate bench --engine dask` on a Slurm cluster, by dask-jobqueue.
+"""Workers for `syncopate bench run --engine dask` on a Slurm cluster, by dask-jobqueue.
 
     scripts/slurm_workers.py --jobs 8 --queue NAME [--account NAME] [--cpus 16] [--sbatch WORDS]
     scripts/slurm_workers.py --queue NAME --print     # the job script, and nothing else

@@ -1,6 +1,7 @@
 """What pages show to be typed: each `syncopate` command is one that the command itself reads, each
 target is one of the Makefile, and scripts have the options that they are called with."""
 
+import ast
 import re
 import shlex
 import shutil
@@ -26,6 +27,11 @@ NO_OPERAND = {"--pid", "--machines", "--from"}
 PAGES = [
     path
     for pattern in ("*.md", "docs/**/*.md", "integrations/*/*.md", "papers/workloads/**/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
+SCRIPTS = [  # whose heads show how they are called
+    path
+    for pattern in ("bench/*.py", "scripts/*.py", "integrations/*/*.py", "syncopate/**/*.py")
     for path in sorted(ROOT.glob(pattern))
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$|((?:^    .*\n)+)", re.M | re.S)
@@ -141,6 +147,10 @@ def test_commands_of_pages_are_read(nothing_runs, monkeypatch, tmp_path):
     found = []
     for path in PAGES:
         found += findings(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+    assert len(SCRIPTS) > 200
+    for path in SCRIPTS:
+        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False)
+        found += findings(path.relative_to(ROOT).as_posix(), head or "")
     assert found == []
 
 

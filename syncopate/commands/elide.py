@@ -20,7 +20,9 @@ def main(arguments: list[str]) -> int:
         "elide",
         description="Shows or changes whether critical sections of a running program are elided.\n"
         "The program was started by `syncopate run` or `record` on a machine whose transactions\n"
-        "commit, or built for the emulated machine. Needs the right to trace it.",
+        "commit, or built for the emulated machine; on fewer than four processors it was\n"
+        "also told to elide. Needs the right to trace it.",
+        epilog="Exit status: 0; 1 it cannot be read or changed, 2 bad use.",
     )
     parser.add_argument("pid", type=int, metavar="PID")
     parser.add_argument("mode", nargs="?", choices=tuple(MODES), help="what to change it to")

@@ -366,10 +366,18 @@ def test_bad_policies_are_one_line(tmp_path, policy, said):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_damaged_variable_is_said_and_changes_nothing(subject):
-    done = syncopate("run", subject, environ={"SYNCOPATE_SITES": "m,x;v,1,lock=mcs"})
+@pytest.mark.parametrize("items", ["v,1,lock=mcs", "u,0,7fffffff,lock=mcs+lock=clh,x"])
+def test_a_damaged_variable_is_said_and_changes_nothing(subject, items):
+    done = syncopate("run", subject, environ={"SYNCOPATE_SITES": f"m,{subject};{items}"})
     assert (done.returncode, done.stdout) == (0, PRINTED)
     assert "SYNCOPATE_SITES cannot be read" in done.stderr
+
+
+def test_sites_beyond_the_room_are_said(subject):
+    items = ";".join(f"u,0,1,lock=mcs,{number}" for number in range(257))
+    done = syncopate("run", subject, environ={"SYNCOPATE_SITES": f"m,{subject};{items}"})
+    assert (done.returncode, done.stdout) == (0, PRINTED)
+    assert done.stderr.count("more than 256 functions and variables") == 1
 
 
 def test_child_processes_have_the_policy_too(subject, tmp_path):

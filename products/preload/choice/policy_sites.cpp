@@ -14,6 +14,9 @@
 #include "preload/choice/policy.h"
 
 namespace syncopate::shim {
+
+static_assert(policy_table::most_sites == 256);  // as the line below says
+
 namespace {
 
 // One part of the text, up to the separator or its end.
@@ -99,14 +102,18 @@ unsigned index_of(const char* specification) noexcept {
   return say({"syncopate: policy: more than seven different locks; left out: ", specification}), 0;
 }
 
+// False for what is none, and where two say the same thing: their bits would be another's.
 bool read_settings(part text, std::uint16_t& setting) noexcept {
-  unsigned bits = 0;
+  unsigned bits = 0, said = 0;
   if (text.length == 0) return false;
   for (const char* at = text.text; at < text.text + text.length;) {
     char one[64];
     const std::size_t length = std::strcspn(at, "+,;");
     copy({at, length}, one);
     at += length + 1;
+    const unsigned about = 1u << (*one - 'a');  // elide, prefer, barrier, lock
+    if (*one < 'a' || *one > 'z' || (said & about) != 0) return false;
+    said |= about;
     if (std::strcmp(one, "elide=always") == 0) bits |= always_elide;
     else if (std::strcmp(one, "elide=off") == 0) bits |= never_elide;
     else if (std::strcmp(one, "prefer=readers") == 0) bits |= prefer_readers;
@@ -124,6 +131,7 @@ struct reader {
   const char* at;
   policy_table& table;
   search module{{"", 0}};
+  bool is_full = false;
 
   // Reads one item; false for what is none. Items of modules that are not loaded are left out.
   bool item() noexcept {
@@ -149,7 +157,12 @@ struct reader {
     std::uint16_t setting;
     if (!read_settings(take(at, ','), setting)) return false;
     const part label = take(at, ';');
-    if (!module.found || table.site_count == policy_table::most_sites) return true;
+    if (!module.found) return true;
+    if (table.site_count == policy_table::most_sites) {
+      if (!is_full)
+        say({"syncopate: policy: more than 256 functions and variables; the others are left out"});
+      return is_full = true;
+    }
     site& next = table.sites[table.site_count++];
     next = {where, kind, setting, 0, {}};
     copy(label, next.label);

@@ -13,8 +13,18 @@ import tempfile
 from syncopate.base import paths
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
-from syncopate.transactionalize import alone, locks, plan, semantic, stages, together, wrappers
+from syncopate.transactionalize import (
+    alone,
+    hiddenmacros,
+    locks,
+    plan,
+    semantic,
+    stages,
+    together,
+    wrappers,
+)
 from syncopate.transactionalize.callgraph import CallGraph
+from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.rewrite import How, Rewriter
 from syncopate.transactionalize.serialization import AT_START, IN_FLIGHT
@@ -197,6 +207,8 @@ class _Work:
         program = self.program
         program.put(texts)
         written = wrappers.write_out(texts, program.active_macros)
+        sources = {name: CText(name, text) for name, text in texts.items()}
+        hidden = hiddenmacros.find(sources, written, written.names, program.active_macros)
         program.put(written.texts)
         wanted = self.wanted.with_one(*(f.name for f in one.families)) if one else self.wanted
         names = locks.names_of(written)
@@ -219,7 +231,7 @@ class _Work:
             program.put(_replace(written.texts, changes))
             found = program.facts("sections", **names)
         graph = program.call_graph()
-        made = plan.make(program, wanted, graph, found, written)
+        made = plan.make(program, wanted, graph, found, written, hidden)
         _restore_trylocks(program, made, written.texts, changes)
         return _Planned(made, graph, written, one)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize import bitfields, conditions, locks, sections, wordlocks
 from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
+from syncopate.transactionalize.conditions import last_word
 from syncopate.transactionalize.locks import Operation
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.sections import Refused, Section
@@ -82,7 +83,7 @@ class Wanted:
         )
 
 
-def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written) -> Plan:
+def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written, hidden) -> Plan:
     """The plan for a program whose facts about sections are `found`."""
     plan = Plan()
     bit_fields = program.bit_fields()  # before it is asked which files cannot be judged
@@ -95,6 +96,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
     _keep_what_is_not_understood(plan, program, everywhere, written)
+    _keep_what_macros_hide(plan, everywhere, hidden)
     wordlocks.choose(plan, program, wanted, everywhere)
     _keep_what_pointers_mean(plan, everywhere)
     _keep_what_processes_share(plan, program, everywhere)
@@ -129,6 +131,22 @@ def _keep_what_is_not_understood(plan: Plan, program: Program, everywhere, writt
         for at, key in locks.unseen(text, seen, written):
             for one in {k for k in keys if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]} or {key}:
                 plan.keep(one, text.path, text.line(at), "Coccinelle does not understand this use")
+
+
+def _keep_what_macros_hide(plan: Plan, everywhere: list[Operation], hidden) -> None:
+    """What a macro means that does more than one operation (hiddenmacros.py)."""
+    keys = {op.key for op in everywhere}
+    for use in hidden:
+        why = f"the macro {use.macro} does more with it than one call"
+        if use.mutex is not None:
+            key = locks.key_of(use.mutex, None)
+            last = key.rsplit(".", 1)[-1]
+            unknown = key.startswith("?") and not key.startswith("?.")
+            for one in {k for k in keys if unknown or k.rsplit(".", 1)[-1] == last} or {key}:
+                plan.keep(one, use.file, use.line, why)
+        if use.condition is not None:
+            plan.stays |= {u.name for u in plan.uses
+                           if not use.condition or u.name == last_word(use.condition)}  # fmt: skip
 
 
 def _keep_what_pointers_mean(plan: Plan, everywhere: list[Operation]) -> None:

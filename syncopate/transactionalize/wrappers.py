@@ -13,7 +13,7 @@ from syncopate.transactionalize.ctext import CText
 LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
 TRYLOCK = "pthread_mutex_trylock"
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
-_DEFINE = re.compile(
+MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w\s,\\]*)\))?((?:[^\n\\]|\\\n|\\.)*)", re.M
 )
 _POLITE = (
@@ -94,6 +94,7 @@ class Written:
     # Functions that stay: name -> ("lock" or "unlock", the mutex as they write it)
     kept: dict[str, tuple[str, str]] = field(default_factory=dict)
     pointers: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, function
+    names: _Names | None = None
 
 
 class _Names:
@@ -137,6 +138,7 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
     types = _types(sources, active_macros)
     for path, text in sources.items():
         written.texts[path], written.original[path] = _write(text, names.of_file(path), types)
+    written.names = names
     known = {*_PTHREAD, *written.inlined, *written.kept}
     written.pointers = [
         place for text in sources.values() for place in _addresses(text, known, understood)
@@ -148,7 +150,7 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
     """Other names of the types of mutexes and condition variables, by macro and typedef."""
     meanings: dict[str, set[str]] = {}
     for text in sources.values():
-        for name, parameters, body in _DEFINE.findall(text.text):
+        for name, parameters, body in MACRO.findall(text.text):
             meanings.setdefault(name, set()).add("" if parameters else body.strip())
         for meant, name in _TYPEDEF.findall(text.code):
             meanings.setdefault(name, set()).add(meant)
@@ -170,19 +172,23 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
 # ---- what names mean ------------------------------------------------------------------------
 
 
+def without_comments(text: str) -> str:
+    """The text with comments blank."""
+    return _COMMENT.sub(
+        lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
+    )
+
+
 def _learn_macros(texts: dict[str, str], names: _Names, active_macros) -> bool:
     found: dict[str, set] = {}
     for text in texts.values():
-        plain = _COMMENT.sub(
-            lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
-        )
-        for name, parameters, body in _DEFINE.findall(plain):
+        for name, parameters, body in MACRO.findall(without_comments(text)):
             found.setdefault(name, set()).add(_meaning(parameters, body, names))
     new = False
     for name, meanings in found.items():
         if len(meanings) > 1 and any(meanings):
             line = active_macros().get(name)
-            match = _DEFINE.match(f"#define {line}") if line is not None else None
+            match = MACRO.match(f"#define {line}") if line is not None else None
             meanings = {_meaning(match.group(2) or "", match.group(3), names)} if match else set()
         for template in meanings - {None}:
             new |= names.add("", name, template)
@@ -204,7 +210,7 @@ def _meaning(parameters: str, body: str, names: _Names) -> Template | None:
     known = names.get("", match.group(1)) if match else None
     if not known or call.call_end(0) != len(body):
         return None
-    given = [_bare(argument) for argument in call.arguments(0)]
+    given = [bare(argument) for argument in call.arguments(0)]
     return Template(known.function, words, known.over(given), known.negated != negated)
 
 
@@ -331,10 +337,10 @@ def _checked(body: str, path: str, names: _Names) -> Template | None:
 
 
 def _arguments(brackets: str) -> list[str]:
-    return [_bare(argument) for argument in CText("", brackets).arguments(0)]
+    return [bare(argument) for argument in CText("", brackets).arguments(0)]
 
 
-def _bare(argument: str) -> str:
+def bare(argument: str) -> str:
     """Without brackets around all of it: lock and unlock are to be of the same expression."""
     while argument.startswith("(") and CText("", argument).closing(0) == len(argument) - 1:
         argument = argument[1:-1].strip()

@@ -159,6 +159,48 @@ def test_a_pointer_from_elsewhere_is_unknown(tmp_path):
         assert "item_locks: cannot be a word: a pointer may mean it at" in done.stderr, by
 
 
+HIDING = """\
+#define INC(m) { pthread_mutex_lock(&(m)); n++; pthread_mutex_unlock(&(m)); }
+#define ENTER { pthread_mutex_lock(&entered); depth++; }
+#define LEAVE() { depth--; pthread_mutex_unlock(&entered); }
+"""
+OF_SOURCE = """\
+#include <pthread.h>
+pthread_mutex_t whole, around, entered, waited, other;
+pthread_cond_t changed;
+int n, depth;
+#include "hiding.h"
+static void take(pthread_mutex_t *m) { int bad = pthread_mutex_lock(m); (void)bad; }
+static void give(pthread_mutex_t *m) { int bad = pthread_mutex_unlock(m); (void)bad; }
+#define in2(m, l) for (int i_##l = 0; i_##l ? (give(&(m)), 0) : (take(&(m)), 1); i_##l = 1)
+#define in1(m, l) in2(m, l)
+#define in(m) in1(m, __LINE__)
+#define UNTIL(what) while (!(what)) pthread_cond_wait(&changed, &waited)
+void hidden(void) {
+  INC(whole);
+  in(around) { n++; }
+  ENTER;
+  LEAVE();
+  take(&waited); UNTIL(n); n--; give(&waited);
+}
+"""
+
+
+def test_locks_that_macros_hide_stay(tmp_path):
+    """Else one section would be a transaction, and the other one would not know."""
+    locks = ("whole", "around", "entered", "waited", "other")
+    plain = [f"void plain_{k}(void) {{ take(&{k}); n++; give(&{k}); }}" for k in locks]
+    (tmp_path / "hiding.h").write_text(HIDING)  # not given: its macros are known all the same
+    (tmp_path / "hiding.c").write_text(OF_SOURCE + "\n".join(plain) + "\n")
+    done = transactionalize(tmp_path / "hiding.c")
+    assert done.returncode == 3, done.stderr
+    for line, lock, macro in [(13, "whole", "INC"), (14, "around", "in"), (15, "entered", "ENTER"),
+                              (16, "entered", "LEAVE"), (17, "waited", "UNTIL")]:  # fmt: skip
+        assert f"hiding.c:{line}: {lock}: the macro {macro} does more" in done.stderr
+    begun = [line for line in done.stdout.splitlines() if "__transaction" in line]
+    assert begun == ["+void plain_other(void) { __transaction_relaxed { n++; } }"]
+
+
 def test_a_file_that_does_not_compile_is_listed_and_the_rest_goes_on(tmp_path):
     bad = tmp_path / "bad.c"
     bad.write_text(

@@ -1,5 +1,5 @@
 // loader.cpp -- what a library that is loaded later does in transactions is the machine's as well:
-// its writes come back, its calls of foreign code end them.
+// its writes come back, its calls of foreign code end them, also those by addresses in its data.
 #include <dlfcn.h>
 
 #include "../check.h"
@@ -9,7 +9,6 @@ int main(int count, char** arguments) {
   void* const library = dlopen(arguments[1], RTLD_NOW);
   CHECK(library != nullptr);
   using function = void(char*);
-  auto* const prints = reinterpret_cast<function*>(dlsym(library, "prints"));
   auto* const writes = reinterpret_cast<function*>(dlsym(library, "writes"));
   static char bytes[8];
   htm::status s = attempt([=] {
@@ -17,7 +16,11 @@ int main(int count, char** arguments) {
     htm::abort<1>();
   });
   CHECK(s.code == 1 && bytes[7] == 0);
-  s = attempt([=] { prints(bytes); });
-  CHECK(s.why == htm::cause::other && bytes[0] == 0);
+  for (const char* const name : {"prints", "draws_by_constant_table", "draws_by_table"}) {
+    auto* const calls = reinterpret_cast<function*>(dlsym(library, name));
+    s = attempt([=] { calls(bytes); });
+    CHECK(s.why == htm::cause::other && bytes[0] == 0);
+  }
+  CHECK(reinterpret_cast<int (*)()>(dlsym(library, "tables_agree"))() == 1);
   CHECK(retry([=] { writes(bytes); }) && bytes[7] == 7);
 }

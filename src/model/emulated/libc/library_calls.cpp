@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <elf.h>
@@ -92,7 +94,12 @@ std::int32_t offset_of(const void* variable) {
   return static_cast<std::int32_t>(reinterpret_cast<std::intptr_t>(variable) - thread_pointer);
 }
 
-std::uintptr_t make_piece(const foreign_function* function, bool sets_jump) {
+// One for each function: programs compare functions' addresses.
+std::uintptr_t piece_for(const char* symbol, std::uintptr_t real, bool sets_jump) {
+  static auto& known = *new std::unordered_map<std::uintptr_t, std::uintptr_t>;
+  if (const auto found = known.find(real); found != known.end()) return found->second;
+  // The module that the name is in may go.
+  const auto* const function = new foreign_function{(new std::string(symbol))->c_str(), real};
   code_piece* const piece = new_piece();
   if (piece == nullptr) return 0;
   *piece = code_piece{};
@@ -101,7 +108,7 @@ std::uintptr_t make_piece(const foreign_function* function, bool sets_jump) {
   piece->function = function;
   piece->real = function->real;
   piece->handler = sets_jump ? syncopate_emulated_set_jump : syncopate_emulated_foreign;
-  return reinterpret_cast<std::uintptr_t>(piece);
+  return known[real] = reinterpret_cast<std::uintptr_t>(piece);
 }
 
 // ---- modules ------------------------------------------------------------------------------------
@@ -169,6 +176,7 @@ module read_module(const dl_phdr_info& info) {
   return m;
 }
 
+// Of what the code calls, and of functions' addresses in its data: tables of functions.
 template <class Function>
 void for_each_call(const module& m, Function function) {
   if (m.symbols == nullptr || m.strings == nullptr) return;
@@ -178,9 +186,10 @@ void for_each_call(const module& m, Function function) {
       const auto type = ELF64_R_TYPE(entry.r_info);
       const ElfW(Sym)& symbol = m.symbols[ELF64_R_SYM(entry.r_info)];
       const auto kind = ELF64_ST_TYPE(symbol.st_info);
+      const bool is_address =
+          type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && entry.r_addend == 0);
       const bool is_call =
-          type == R_X86_64_JUMP_SLOT ||
-          (type == R_X86_64_GLOB_DAT && (kind == STT_FUNC || kind == STT_GNU_IFUNC));
+          type == R_X86_64_JUMP_SLOT || (is_address && (kind == STT_FUNC || kind == STT_GNU_IFUNC));
       if (!is_call) continue;
       function(m.strings + symbol.st_name,
                reinterpret_cast<std::uintptr_t*>(m.base + entry.r_offset));
@@ -242,8 +251,7 @@ void redirect(const module& m) {
     if (target == nullptr || target->sees_accesses || target->is_safe) return;
     const bool sets_jump = writes_jump_buffer(symbol);
     if (!sets_jump && is_safe_function(symbol)) return;
-    const auto* const function = new foreign_function{symbol, *entry};
-    const std::uintptr_t piece = make_piece(function, sets_jump);
+    const std::uintptr_t piece = piece_for(symbol, *entry, sets_jump);
     if (piece != 0) write_entry(m, entry, piece);
   });
 }

@@ -90,7 +90,8 @@ def test_memory_of_calls_and_robust_mutexes(tmp_path: Path) -> None:
     program = compiled("calls.c", "gcc", "-O0", tmp_path)
     of_each = "read_into_unlocked write_from_unlocked print_into_unlocked print print_unlocked"
     of_each += " buffer_used_again robust_repaired robust_lost_and_used stream_locked stream_kept"
-    of_each += " calendar calendar_of_both dates_of_both"
+    of_each += " calendar calendar_of_both dates_of_both print_anew_unlocked"
+    of_each += " variables variables_unlocked unmapped_last unmapped_beside unmapped_first"
     wrong = wrong_ones(program, "calls.c", "jobs=1", of_each)
     assert not wrong, "\n".join(wrong)
 

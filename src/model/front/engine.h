@@ -70,6 +70,8 @@ void access_expected(address at, std::size_t bytes, kind what, place where);
 // What the kernel or a stream is about to read for a call, or has written: in no time of the
 // machine's, as all that they do.
 void access_by_call(address at, std::size_t bytes, kind what, place where);
+// The program is about to unmap these bytes.
+void unmapped(address at, std::size_t bytes, place where);
 
 // Atomic operations: the engine makes them. bytes: 1, 2, 4, 8, 16.
 enum class operation : unsigned char { exchange, add, sub, and_, or_, xor_, nand };

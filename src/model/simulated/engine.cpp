@@ -123,6 +123,7 @@ void access_expected(address at, std::size_t bytes, kind what, place where) {
   if (at < me.stack_low || at >= me.stack_high) access(at, bytes, what, where);
 }
 void access_by_call(address, std::size_t, kind, place) {}
+void unmapped(address, std::size_t, place) {}
 void claim_shared(address, std::size_t) {}
 bool runs_again() { return false; }
 

@@ -204,6 +204,65 @@ static void* changes_third(void* u) {
 }
 static void print_part(void) { run2(prints_two, changes_third); }
 
+static void* print_anew_of(void* u) {
+  lock();
+  char* made;
+  if (asprintf(&made, "%s", buffer) < 0) abort();
+  free(made);
+  unlock();
+  return u;
+}
+static void print_anew(void) { beside(print_anew_of, changes, true); }
+static void print_anew_unlocked(void) { beside(print_anew_of, changes, false); }
+
+// The environment is one variable of all threads. Each execution finds it as it was at first.
+static void* sets_variable(void* u) {
+  lock();
+  if (setenv("CALLS_C", "1", 1) != 0) abort();
+  unlock();
+  return u;
+}
+static void* gets_variable(void* u) {
+  lock();
+  const char* const value = getenv("CALLS_C");
+  if (value != NULL && *value != '1') abort();
+  unlock();
+  return u;
+}
+static void variables(void) {
+  if (getenv("CALLS_C") != NULL) abort();
+  beside(sets_variable, gets_variable, true);
+}
+static void variables_unlocked(void) { beside(sets_variable, gets_variable, false); }
+
+// Memory is unmapped by one thread, and used by another.
+static int* mapped;
+static void* uses_mapped(void* u) {
+  mapped[1] = 1;
+  return u;
+}
+static void* unmaps(void* u) {
+  munmap(mapped, 4096);
+  return u;
+}
+static void map_one(void) {
+  mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) abort();
+}
+static void unmapped_last(void) {
+  map_one();
+  run2(looks, uses_mapped);
+  unmaps(NULL);
+}
+static void unmapped_beside(void) {
+  map_one();
+  run2(uses_mapped, unmaps);
+}
+static void unmapped_first(void) {
+  map_one();
+  run2(unmaps, uses_mapped);
+}
+
 // Two threads take two strings apart: strtok() remembers one place for all.
 static void* splits_alone(void* u) {
   char own[] = "a b", *rest;
@@ -450,6 +509,13 @@ static const struct scenario all[] = {
     {"print_into", print_into},
     {"print_into_unlocked", print_into_unlocked},
     {"print_part", print_part},
+    {"print_anew", print_anew},
+    {"print_anew_unlocked", print_anew_unlocked},
+    {"variables", variables},
+    {"variables_unlocked", variables_unlocked},
+    {"unmapped_last", unmapped_last},
+    {"unmapped_beside", unmapped_beside},
+    {"unmapped_first", unmapped_first},
     {"number", number},
     {"number_unlocked", number_unlocked},
     {"search", search},

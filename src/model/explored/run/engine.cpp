@@ -39,6 +39,7 @@ void access_expected(address at, std::size_t bytes, kind what, place where) {
 void access_by_call(address at, std::size_t bytes, kind what, place where) {
   on().access_by_call(at, bytes, what, where);
 }
+void unmapped(address at, std::size_t bytes, place where) { on().unmapped(at, bytes, where); }
 word load(address at, unsigned bytes, std::memory_order order, place where) {
   return on().load(at, bytes, order, where);
 }

@@ -91,6 +91,7 @@ class machine {
   void access_by_call(address, std::size_t bytes, engine::kind, place);
   void allocated(address, std::size_t bytes, place);
   void freed(address, std::size_t bytes, place);
+  void unmapped(address, std::size_t bytes, place);
   void leaves(address up_to, place);
 
   // What the program claims (engine.h).
@@ -303,6 +304,7 @@ class machine {
     if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
   }
   [[noreturn]] void fail_freed(address, std::size_t bytes, const char* what, place);
+  void fail_unordered_release(const access_record*, place);
 
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);

@@ -404,6 +404,15 @@ void machine::allocated(address at, std::size_t bytes, place from) {
   end_objects(at, bytes);
 }
 
+void machine::fail_unordered_release(const access_record* other, place from) {
+  if (other == nullptr) return;
+  const access_record record = *other;
+  fail(failure_kind::race,
+       "the release of memory and an access by thread " + std::to_string(record.thread) +
+           " are not ordered",
+       from, record.where);
+}
+
 void machine::freed(address at, std::size_t bytes, place from) {
   if (const auto* block = shadow_.freed_at(at, 1))
     fail(failure_kind::double_free,
@@ -416,19 +425,22 @@ void machine::freed(address at, std::size_t bytes, place from) {
   check_allocated(at, "the release", from);
   end_objects_with_memory(at, bytes, from);
   heap_.end(at, bytes);
-  const access_record* const other =
-      shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from);
-  if (other != nullptr) {
-    const access_record record = *other;
-    fail(failure_kind::race,
-         "the release of memory and an access by thread " + std::to_string(record.thread) +
-             " are not ordered",
-         from, record.where);
-  }
+  fail_unordered_release(
+      shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from),
+      from);
   forget_visits();
   heap_.note_freed(at, bytes, from);
   memory_.overwrite(at, bytes);
   shadow_.add_freed({at, bytes, current_, from});
+}
+
+// (Who comes later crashes.)
+void machine::unmapped(address at, std::size_t bytes, place from) {
+  fail_unordered_release(
+      shadow_.races_with(at, bytes, touch::release, current_, memory_.of(current_).happened), from);
+  forget_visits();
+  memory_.overwrite(at, bytes);
+  end_objects(at, bytes);
 }
 
 }  // namespace syncopate::explored

@@ -11,7 +11,11 @@ namespace {
 std::tm* broken_down(const std::time_t* time, std::tm* (*real)(const std::time_t*),
                      engine::place where) {
   if (by_program(where)) call_reads(time, sizeof *time, where);
-  std::tm* const result = real(time);
+  const auto by_library = [&] {
+    const engine_scope inside;  // the C library keeps time zones
+    return real(time);
+  };
+  std::tm* const result = by_library();
   if (by_program(where)) call_wrote(result, sizeof *result, where);
   return result;
 }
@@ -19,7 +23,11 @@ std::tm* broken_down(const std::time_t* time, std::tm* (*real)(const std::time_t
 template <class From>
 char* as_text(const From* from, char* (*real)(const From*), engine::place where) {
   if (by_program(where)) call_reads(from, sizeof *from, where);
-  char* const result = real(from);
+  const auto by_library = [&] {
+    const engine_scope inside;
+    return real(from);
+  };
+  char* const result = by_library();
   if (result != nullptr && by_program(where)) {
     constexpr std::size_t length = sizeof "Thu Jan  1 00:00:00 1970\n";  // or longer, far off
     call_wrote(result, length, where);

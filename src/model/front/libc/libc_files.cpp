@@ -25,6 +25,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
 #include "model/front/libc/signals.h"
+#include "model/front/program/library_state.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -241,21 +242,24 @@ SYNCOPATE_EXPORT int epoll_ctl(int file, int what, int of, epoll_event* event) n
 SYNCOPATE_EXPORT int epoll_create(int size) noexcept {
   const int file = SYNCOPATE_REAL(epoll_create)(size);
   if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
-  return file;
+  return note_opened(file, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int epoll_create1(int flags) noexcept {
   const int file = SYNCOPATE_REAL(epoll_create1)(flags);
   if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
-  return file;
+  return note_opened(file, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int accept(int file, sockaddr* from, socklen_t* bytes) {
   UNLESS_PROGRAM(accept, file, from, bytes);
-  return cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, 0); });
+  return note_opened(
+      cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, 0); }), where);
 }
 SYNCOPATE_EXPORT int accept4(int file, sockaddr* from, socklen_t* bytes, int flags) {
   UNLESS_PROGRAM(accept4, file, from, bytes, flags);
-  return cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, flags); });
+  return note_opened(
+      cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, flags); }),
+      where);
 }
 SYNCOPATE_EXPORT int connect(int file, const sockaddr* to, socklen_t bytes) {
   UNLESS_PROGRAM(connect, file, to, bytes);

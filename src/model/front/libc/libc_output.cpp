@@ -26,6 +26,7 @@
 #include "model/front/libc/loopback.h"
 #include "model/front/libc/random_numbers.h"
 #include "model/front/libc/stream_locks.h"
+#include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 
@@ -278,6 +279,7 @@ SYNCOPATE_EXPORT int close(int file) {
   order_call(file, POLLOUT, where);
   forget_file(file);
   forget_random_file(file);
+  note_closed(file);
   const int result = SYNCOPATE_REAL(close)(file);
   files_changed(where);
   return result;

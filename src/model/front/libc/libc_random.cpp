@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 
 // Since glibc 2.36.
@@ -142,14 +143,15 @@ unsigned random_device_value(void* device) asm("_ZNSt13random_device9_M_getvalEv
   return real(device);
 }
 
-#define OPEN_NOTED(name, parameters, last, ...)                                    \
-  SYNCOPATE_EXPORT int name parameters {                                           \
-    std::va_list list;                                                             \
-    va_start(list, last);                                                          \
-    const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; \
-    const auto mode = makes ? va_arg(list, mode_t) : mode_t{0};                    \
-    va_end(list);                                                                  \
-    return note_file(SYNCOPATE_REAL(name)(__VA_ARGS__), path, SYNCOPATE_CALLER);   \
+#define OPEN_NOTED(name, parameters, last, ...)                                           \
+  SYNCOPATE_EXPORT int name parameters {                                                  \
+    std::va_list list;                                                                    \
+    va_start(list, last);                                                                 \
+    const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;        \
+    const auto mode = makes ? va_arg(list, mode_t) : mode_t{0};                           \
+    va_end(list);                                                                         \
+    const auto* const where = SYNCOPATE_CALLER;                                           \
+    return note_opened(note_file(SYNCOPATE_REAL(name)(__VA_ARGS__), path, where), where); \
   }
 OPEN_NOTED(open, (const char* path, int flags, ...), flags, path, flags, mode)
 OPEN_NOTED(open64, (const char* path, int flags, ...), flags, path, flags, mode)

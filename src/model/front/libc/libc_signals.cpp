@@ -14,6 +14,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
+#include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/threads.h"
@@ -211,10 +212,12 @@ SYNCOPATE_EXPORT int sigsuspend(const sigset_t* mask) {
 // ---- masks and actions --------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  note_signal_mask(SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(pthread_sigmask)(how, set, before);
   return change_mask(how, set, before);
 }
 SYNCOPATE_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  note_signal_mask(SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(sigprocmask)(how, set, before);
   const int error = change_mask(how, set, before);
   if (error == 0) return 0;
@@ -234,11 +237,13 @@ SYNCOPATE_EXPORT int sigpending(sigset_t* set) noexcept {
 
 SYNCOPATE_EXPORT int sigaction(int signal, const struct sigaction* wanted,
                                struct sigaction* before) noexcept {
+  if (wanted != nullptr) note_signal_action(signal, SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER) || signal < 1 || signal > SIGRTMAX || is_system_signal(signal))
     return SYNCOPATE_REAL(sigaction)(signal, wanted, before);
   return set_action(signal, wanted, before);
 }
 SYNCOPATE_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
+  note_signal_action(number, SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER) || number < 1 || number > SIGRTMAX || is_system_signal(number))
     return SYNCOPATE_REAL(signal)(number, handler);
   struct sigaction wanted {};

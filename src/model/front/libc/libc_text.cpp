@@ -33,6 +33,14 @@ int print(char* to, std::size_t room, const char* format, std::va_list list, eng
   return print_unseen(to, room, format, list);
 }
 
+int print_anew(char** to, const char* format, std::va_list list, engine::place where) {
+  const bool seen = by_program(where);
+  if (seen) call_reads_format(format, list, where);
+  const int length = SYNCOPATE_REAL(vasprintf)(to, format, list);
+  if (seen) call_wrote(to, sizeof *to, where);
+  return length;
+}
+
 // A number is read up to the character that ends it.
 template <class Number, class Convert>
 Number convert(const char* text, char** end, engine::place where, Convert real) {
@@ -69,6 +77,16 @@ SYNCOPATE_EXPORT int sprintf(char* to, const char* format, ...) noexcept {
   std::va_list list;
   va_start(list, format);
   const int length = print(to, no_limit, format, list, SYNCOPATE_CALLER);
+  va_end(list);
+  return length;
+}
+SYNCOPATE_EXPORT int vasprintf(char** to, const char* format, std::va_list list) noexcept {
+  return print_anew(to, format, list, SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT int asprintf(char** to, const char* format, ...) noexcept {
+  std::va_list list;
+  va_start(list, format);
+  const int length = print_anew(to, format, list, SYNCOPATE_CALLER);
   va_end(list);
   return length;
 }

@@ -15,6 +15,7 @@
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/client.h"
+#include "model/front/program/library_state.h"
 
 #include <syncopate/machine/system_call.h>
 
@@ -169,9 +170,10 @@ SYNCOPATE_EXPORT int socket(int domain, int type, int protocol) noexcept {
   constexpr int kinds = ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
   const bool is_network = by_program(where) && has_network() && (type & kinds) == SOCK_STREAM &&
                           (domain == AF_INET || domain == AF_INET6);
-  if (!is_network) return SYNCOPATE_REAL(socket)(domain, type, protocol);
+  if (!is_network) return note_opened(SYNCOPATE_REAL(socket)(domain, type, protocol), where);
   const int file = SYNCOPATE_REAL(socket)(AF_UNIX, type, 0);
   if (file < 0) return file;
+  note_opened(file, where);
   set_mark(file, domain == AF_INET6 ? mark_v6 : mark_v4);
   SYNCOPATE_REAL(setsockopt)(file, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
   return file;

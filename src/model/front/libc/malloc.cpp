@@ -22,8 +22,11 @@ constexpr std::uint64_t small_cost = 20;
 constexpr std::uint64_t large_cost = 2000;
 constexpr std::size_t large = std::size_t{128} << 10;
 
-// Static constructors' blocks are the program's, too.
-bool for_program() noexcept { return asks_machine() && running != nullptr; }
+// Static constructors' blocks are the program's, too. Where it runs several times, the linker's are
+// not: it keeps the libraries that a run opens.
+bool for_program(engine::place where) noexcept {
+  return asks_machine() && running != nullptr && !(engine::runs_again() && linker_code.has(where));
+}
 
 engine::place caller_unless_libc(engine::place where) noexcept {
   return from_libc(where) ? nullptr : where;
@@ -120,16 +123,16 @@ void release_now(void* block, engine::place where) {
 // ---- malloc_seam.h ------------------------------------------------------------------------------
 
 void* allocate_any(std::size_t bytes, engine::place where) {
-  return for_program() ? allocate(bytes, 16, where) : __libc_malloc(bytes);
+  return for_program(where) ? allocate(bytes, 16, where) : __libc_malloc(bytes);
 }
 
 void* allocate_zeroed(std::size_t bytes, engine::place where) {
-  return for_program() ? allocate_zeroed_here(bytes, where) : __libc_calloc(1, bytes);
+  return for_program(where) ? allocate_zeroed_here(bytes, where) : __libc_calloc(1, bytes);
 }
 
 int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, engine::place where) {
   if (alignment > layout::heap_bytes) return EINVAL;
-  if (for_program()) {
+  if (for_program(where)) {
     std::size_t power = 16;
     while (power < alignment) power *= 2;
     block = allocate(bytes, power, where);

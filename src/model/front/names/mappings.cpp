@@ -1,4 +1,4 @@
-// mappings.cpp -- see mappings.h; mmap and mmap64 of the program.
+// mappings.cpp -- see mappings.h; mmap, mmap64 and munmap of the program.
 #include "model/front/names/mappings.h"
 
 #include <cerrno>
@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "model/front/libc/libc_range.h"
 #include "model/front/program/layout.h"
 #include "model/front/pthread/real.h"
 #include "model/front/scope.h"
@@ -77,4 +78,12 @@ SYNCOPATE_EXPORT void* mmap(void* where, std::size_t bytes, int protection, int 
 SYNCOPATE_EXPORT void* mmap64(void* where, std::size_t bytes, int protection, int flags, int file,
                               off64_t offset) noexcept {
   return instrument::map(where, bytes, protection, flags, file, offset);
+}
+SYNCOPATE_EXPORT int munmap(void* at, std::size_t bytes) noexcept {
+  using namespace instrument;
+  if (const auto* const where = SYNCOPATE_CALLER; bytes != 0 && by_program(where)) {
+    const engine_scope inside;
+    engine::unmapped(reinterpret_cast<engine::address>(at), bytes, where);
+  }
+  return static_cast<int>(::syscall(SYS_munmap, at, bytes));
 }

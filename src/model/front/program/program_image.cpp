@@ -9,6 +9,7 @@
 #include "model/front/libc/heap.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/stream_locks.h"
+#include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
 #include "model/front/threads/fiber_state.h"
@@ -79,11 +80,13 @@ void keep_program_image() {
   kept->handlers = exit_handlers();
   keep_thread_keys();
   keep_main_locals();
+  keep_library_state();
 }
 
 void restore_program_image() {
   forget_file_waits();
   forget_streams();
+  restore_library_state();
   for (const kept_range& range : kept->ranges) {
     std::memcpy(reinterpret_cast<void*>(range.low), range.bytes.data(), range.bytes.size());
   }

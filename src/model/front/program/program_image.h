@@ -3,7 +3,8 @@
 //
 // That is: the variables of the executable, and of libraries that are compiled for the machine and
 // there from the start, main's thread_local variables and pending destructors, the heap, the
-// exit handlers. Other libraries' variables and the system's state (files) stay as they are.
+// exit handlers, and what the C and the C++ library and the kernel keep of the process
+// (library_state.h). Other libraries' variables and what is in files stay as they are.
 #pragma once
 
 namespace syncopate::instrument {

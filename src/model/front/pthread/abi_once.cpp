@@ -7,6 +7,9 @@
 
 #include <cxxabi.h>
 
+#include <cstdint>
+#include <iterator>
+
 #include <pthread.h>
 #include <threads.h>
 
@@ -38,6 +41,18 @@ objects::awaited_word word_of(__cxxabiv1::__guard* guard, engine::place where) {
 }
 static_assert(sizeof(__cxxabiv1::__guard) == 8);
 
+// A library's variable is made once for all executions, and no step of the program's: as run_once.
+bool is_made_by_library(const __cxxabiv1::__guard* guard) {
+  struct known {
+    const void* guard;
+    bool of_library;
+  };
+  static constinit known recent[64] = {};
+  known& k = recent[reinterpret_cast<std::uintptr_t>(guard) / sizeof *guard % std::size(recent)];
+  if (k.guard != guard) k = {guard, is_of_library(guard)};
+  return k.of_library;
+}
+
 }  // namespace
 
 SYNCOPATE_EXPORT int pthread_once(pthread_once_t* control, void (*routine)()) {
@@ -55,6 +70,7 @@ namespace __cxxabiv1 {
 
 SYNCOPATE_EXPORT int __cxa_guard_acquire(__guard* guard) {
   SYNCOPATE_UNLESS_PROGRAM(__cxa_guard_acquire, guard);
+  if (is_made_by_library(guard)) return *flag_of(guard) == 0 ? 1 : 0;
   const engine::place where = SYNCOPATE_CALLER;
   const auto done = on_engine([&] {
     return engine::load(at(flag_of(guard)), 1, std::memory_order_acquire, where);  // [G]
@@ -64,6 +80,10 @@ SYNCOPATE_EXPORT int __cxa_guard_acquire(__guard* guard) {
 
 SYNCOPATE_EXPORT void __cxa_guard_release(__guard* guard) noexcept {
   if (!in_program()) return SYNCOPATE_REAL(__cxa_guard_release)(guard);
+  if (is_made_by_library(guard)) {
+    *flag_of(guard) = 1;
+    return;
+  }
   const engine::place where = SYNCOPATE_CALLER;
   on_engine(
       [&] { engine::store(at(flag_of(guard)), 1, 1, std::memory_order_release, where); });  // [G]
@@ -72,6 +92,7 @@ SYNCOPATE_EXPORT void __cxa_guard_release(__guard* guard) noexcept {
 
 SYNCOPATE_EXPORT void __cxa_guard_abort(__guard* guard) noexcept {
   if (!in_program()) return SYNCOPATE_REAL(__cxa_guard_abort)(guard);
+  if (is_made_by_library(guard)) return;
   posix::end_once(word_of(guard, SYNCOPATE_CALLER), false);
 }
 

@@ -1,0 +1,184 @@
+// libc_process.cpp -- calls that change what the C library and the kernel keep of the process: the
+// environment, the locale, the folder, open files. The environment is one variable of all threads:
+// who changes it writes it. The memory that the C library keeps is its own, not of the program's
+// heap, which may begin anew while the C library still has it (library_state.h).
+#include <cerrno>
+#include <clocale>
+#include <cstdlib>
+#include <ctime>
+#include <cwchar>
+#include <tuple>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <iconv.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/front/libc/call_memory.h"
+#include "model/front/program/library_state.h"
+
+namespace syncopate::instrument {
+namespace {
+
+void looks_at_environment(engine::place where) {
+  if (by_program(where)) call_reads(&environ, sizeof environ, where);
+}
+void changes_environment(engine::place where) {
+  if (by_program(where)) call_wrote(&environ, sizeof environ, where);
+}
+void reads_text(const char* text, engine::place where) {
+  if (by_program(where)) call_reads_text(text, where);
+}
+
+template <class Call>
+auto by_library(Call call) {
+  const engine_scope inside;
+  return call();
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+// ---- the environment ----------------------------------------------------------------------------
+
+SYNCOPATE_EXPORT char* getenv(const char* name) noexcept {
+  reads_text(name, SYNCOPATE_CALLER);
+  looks_at_environment(SYNCOPATE_CALLER);
+  return SYNCOPATE_REAL(getenv)(name);
+}
+SYNCOPATE_EXPORT char* secure_getenv(const char* name) noexcept {
+  reads_text(name, SYNCOPATE_CALLER);
+  looks_at_environment(SYNCOPATE_CALLER);
+  return SYNCOPATE_REAL(secure_getenv)(name);
+}
+SYNCOPATE_EXPORT int setenv(const char* name, const char* value, int anew) noexcept {
+  reads_text(name, SYNCOPATE_CALLER);
+  reads_text(value, SYNCOPATE_CALLER);
+  changes_environment(SYNCOPATE_CALLER);
+  return by_library([=] { return SYNCOPATE_REAL(setenv)(name, value, anew); });
+}
+SYNCOPATE_EXPORT int unsetenv(const char* name) noexcept {
+  reads_text(name, SYNCOPATE_CALLER);
+  changes_environment(SYNCOPATE_CALLER);
+  return by_library([=] { return SYNCOPATE_REAL(unsetenv)(name); });
+}
+SYNCOPATE_EXPORT int putenv(char* text) noexcept {
+  reads_text(text, SYNCOPATE_CALLER);
+  changes_environment(SYNCOPATE_CALLER);
+  return by_library([=] { return SYNCOPATE_REAL(putenv)(text); });
+}
+SYNCOPATE_EXPORT int clearenv() noexcept {
+  changes_environment(SYNCOPATE_CALLER);
+  return by_library([] { return SYNCOPATE_REAL(clearenv)(); });
+}
+
+// ---- locales ------------------------------------------------------------------------------------
+
+// What it needs to convert wide characters, the C library makes at their first use.
+static locale_t with_conversions(locale_t made) {
+  if (made == nullptr) return made;
+  const locale_t before = ::uselocale(made);
+  std::ignore = std::btowc(0x80);  // (ASCII needs none)
+  ::uselocale(before);
+  return made;
+}
+SYNCOPATE_EXPORT char* setlocale(int category, const char* name) noexcept {
+  if (name != nullptr) note_locale(SYNCOPATE_CALLER);
+  return by_library([=] {
+    char* const result = SYNCOPATE_REAL(setlocale)(category, name);
+    if (name != nullptr) with_conversions(LC_GLOBAL_LOCALE);
+    return result;
+  });
+}
+// (The C++ library calls them by the names with underscores.)
+#define OF_LOCALES(name, result, parameters, call)       \
+  extern "C" result __##name parameters noexcept;        \
+  SYNCOPATE_EXPORT result name parameters noexcept {     \
+    return by_library([=] { return call; });             \
+  }                                                      \
+  SYNCOPATE_EXPORT result __##name parameters noexcept { \
+    return by_library([=] { return call; });             \
+  }
+OF_LOCALES(newlocale, locale_t, (int categories, const char* name, locale_t base),
+           with_conversions(SYNCOPATE_REAL(newlocale)(categories, name, base)))
+OF_LOCALES(duplocale, locale_t, (locale_t of), with_conversions(SYNCOPATE_REAL(duplocale)(of)))
+OF_LOCALES(freelocale, void, (locale_t which), SYNCOPATE_REAL(freelocale)(which))
+#undef OF_LOCALES
+
+// ---- what else the C library makes once, and keeps ----------------------------------------------
+
+// Time zones, modules that convert characters, who answers for users and hosts.
+#define KEEPS(result, name, parameters, arguments)                     \
+  SYNCOPATE_EXPORT result name parameters {                            \
+    return by_library([=] { return SYNCOPATE_REAL(name) arguments; }); \
+  }
+KEEPS(void, tzset, () noexcept, ())
+KEEPS(std::time_t, mktime, (std::tm * time) noexcept, (time))
+KEEPS(std::tm*, localtime_r, (const std::time_t* time, std::tm* to) noexcept, (time, to))
+KEEPS(std::size_t, strftime,
+      (char* to, std::size_t room, const char* format, const std::tm* time) noexcept,
+      (to, room, format, time))
+KEEPS(iconv_t, iconv_open, (const char* to, const char* from), (to, from))
+KEEPS(int, iconv_close, (iconv_t which), (which))
+KEEPS(passwd*, getpwnam, (const char* name), (name))
+KEEPS(passwd*, getpwuid, (uid_t user), (user))
+KEEPS(int, getpwnam_r,
+      (const char* name, passwd* entry, char* room, std::size_t bytes, passwd** found),
+      (name, entry, room, bytes, found))
+KEEPS(int, getpwuid_r, (uid_t user, passwd* entry, char* room, std::size_t bytes, passwd** found),
+      (user, entry, room, bytes, found))
+KEEPS(group*, getgrnam, (const char* name), (name))
+KEEPS(group*, getgrgid, (gid_t id), (id))
+KEEPS(hostent*, gethostbyname, (const char* name), (name))
+KEEPS(int, getaddrinfo,
+      (const char* name, const char* service, const addrinfo* wanted, addrinfo** found),
+      (name, service, wanted, found))
+KEEPS(void, freeaddrinfo, (addrinfo * found) noexcept, (found))
+#undef KEEPS
+
+// ---- folders and files --------------------------------------------------------------------------
+
+SYNCOPATE_EXPORT int chdir(const char* to) noexcept {
+  note_directory(SYNCOPATE_CALLER);
+  return SYNCOPATE_REAL(chdir)(to);
+}
+SYNCOPATE_EXPORT int fchdir(int to) noexcept {
+  note_directory(SYNCOPATE_CALLER);
+  return SYNCOPATE_REAL(fchdir)(to);
+}
+SYNCOPATE_EXPORT mode_t umask(mode_t mask) noexcept {
+  const mode_t before = SYNCOPATE_REAL(umask)(mask);
+  note_creation_mask(before, SYNCOPATE_CALLER);
+  return before;
+}
+
+#define OPENS(name, parameters, arguments)                                \
+  SYNCOPATE_EXPORT int name parameters noexcept {                         \
+    return note_opened(SYNCOPATE_REAL(name) arguments, SYNCOPATE_CALLER); \
+  }
+OPENS(dup, (int file), (file))
+OPENS(memfd_create, (const char* called, unsigned flags), (called, flags))
+#undef OPENS
+
+SYNCOPATE_EXPORT int creat(const char* path, mode_t mode) {
+  return note_opened(SYNCOPATE_REAL(creat)(path, mode), SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT int creat64(const char* path, mode_t mode) {
+  return note_opened(SYNCOPATE_REAL(creat64)(path, mode), SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT DIR* opendir(const char* path) {
+  DIR* const folder = SYNCOPATE_REAL(opendir)(path);
+  if (folder != nullptr) note_opened(::dirfd(folder), SYNCOPATE_CALLER);
+  return folder;
+}
+SYNCOPATE_EXPORT int closedir(DIR* folder) {
+  note_closed(::dirfd(folder));
+  return SYNCOPATE_REAL(closedir)(folder);
+}

@@ -115,6 +115,11 @@ int create_file(const char* path) noexcept {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   int fd = sys::open(file_path, flags, 0600);
   if (fd != -EEXIST) return fd;
+  // Beside a file, but not beside a folder or a device.
+  struct stat there {};
+  if (sys::call(SYS_newfstatat, AT_FDCWD, file_path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
+    return S_ISDIR(there.st_mode) ? -EISDIR : -EINVAL;
   append_number(file_path, '.', sys::process_id());
   const std::size_t length = std::strlen(file_path);
   fd = sys::open(file_path, flags, 0600);

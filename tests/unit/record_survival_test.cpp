@@ -219,7 +219,8 @@ TEST(RecordSurvival, AFullDiskRaisesNoSignal) {
 }
 
 TEST(RecordSurvival, ARecordThatCannotBeMadeIsRefusedInOneLine) {
-  for (const char* path : {"/nonexistent/record", "/dev/full/record"}) {
+  // Neither into nor beside a folder or a device.
+  for (const char* path : {"/nonexistent/record", "/dev/full/record", "/tmp", "/dev/null"}) {
     ::testing::internal::CaptureStderr();
     const int status = in_child([&] {
       static object o;

@@ -25,11 +25,13 @@ that are compiled by another command run too; the machine does not see what they
 
   --machine=NAME    which machine; must be the same for all objects and the link
   --compiler=NAME   {compilers} (default: ${variable}, else {default})
+  --libgomp=FOLDER  for -fopenmp on the simulated machine: the libgomp.a in it, GCC's own, compiled
+                    for that machine (integrations/libgomp/build.sh)
   --show            print the commands, run nothing
   --help            this page
 
-Sanitizers, link-time optimization and static linking are not possible here, nor, on the simulated
-and the explored machine, is OpenMP.
+Sanitizers, link-time optimization and static linking are not possible here, nor is OpenMP on the
+explored machine.
 
 Exit status: the compiler's own; 2 bad use, 127 compiler not found.
 """
@@ -37,7 +39,7 @@ _LANGUAGES = {
     "c++": ("CXX", "g++", "g++ or clang++, or a path"),
     "cc": ("CC", "gcc", "gcc or clang, or a path"),
 }
-_OPTIONS = ("--machine", "--compiler", "--show", "--help")
+_OPTIONS = ("--machine", "--compiler", "--libgomp", "--show", "--help")
 
 
 def main_cxx(arguments: list[str]) -> int:
@@ -63,7 +65,7 @@ def main(command: str, arguments: list[str]) -> int:
     compiler = options.get("--compiler") or _compiler_of(variable) or default
     # A compiler that is a script around this command finds the default one, not itself once more.
     os.environ.pop(variable, None)
-    steps = Steps(command, machine, compiler, words)
+    steps = Steps(command, machine, compiler, words, options.get("--libgomp"))
     if "--show" in options:
         return steps.show()
     return steps.run()
@@ -84,7 +86,7 @@ def _own_options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
     rest = iter(arguments)
     for word in rest:
         name, equals, value = word.partition("=")
-        if name in ("--machine", "--compiler"):
+        if name in ("--machine", "--compiler", "--libgomp"):
             if not equals:
                 value = next(rest, "")
             if not value:
@@ -120,14 +122,17 @@ def _openmp_word(words: list) -> str | None:
 class Steps:
     """The compiler commands that a command line comes to."""
 
-    def __init__(self, command: str, machine: str, compiler: str, words: list[str]):
+    def __init__(
+        self, command: str, machine: str, compiler: str, words: list[str], libgomp: str | None
+    ):
         self.command = command
         self.machine = machine
         self.compiler = _find_compiler(compiler)
         self.line = compilerline.parse(words)
-        self._refuse_impossible()
         name = os.path.basename(os.path.realpath(self.compiler[-1]))
         self.is_clang = "clang" in name
+        self.libgomp = libgomp
+        self._refuse_impossible()
         self.before, self.after = instrumented.compile_flags(
             machine, self.is_clang, self.line.compile
         )
@@ -146,13 +151,30 @@ class Steps:
             )
         parallel = _openmp_word([*line.compile, *line.link])
         if parallel and self.machine in instrumented.WITHOUT_OPENMP:
+            self._refuse_openmp(parallel)
+        elif not parallel:
+            self.libgomp = None
+        if not line.links and line.output and len(line.sources) > 1:
+            raise Failure(f"{self.command}: -o with -c and several files; give one file", BAD_USE)
+
+    def _refuse_openmp(self, word: str) -> None:
+        """Unless it is GCC's, on the simulated machine, and its runtime is named."""
+        said = f"{self.command}: {word}: "
+        if self.machine != "simulated":
             raise Failure(
-                f"{self.command}: {parallel}: the {self.machine} machine has no OpenMP runtime yet;"
+                f"{said}the {self.machine} machine has no OpenMP runtime yet;"
                 " leave it out, or write the threads as std::thread or pthread",
                 BAD_USE,
             )
-        if not line.links and line.output and len(line.sources) > 1:
-            raise Failure(f"{self.command}: -o with -c and several files; give one file", BAD_USE)
+        if not self.libgomp:
+            raise Failure(
+                f"{said}name a libgomp that was compiled for the machine, by --libgomp=FOLDER"
+                " (integrations/libgomp/build.sh makes one)",
+                BAD_USE,
+            )
+        if self.is_clang or word != "-fopenmp":
+            raise Failure(f"{said}only GCC's -fopenmp has a runtime for this machine", BAD_USE)
+        instrumented.check_libgomp(self.libgomp)
 
     def notices(self) -> list[str]:
         """What the user asked for and does not get."""
@@ -220,6 +242,8 @@ class Steps:
         if line.has("-r"):  # objects into one object
             return [*self.compiler, *line.compile, *words, *output]
         ours = instrumented.link_flags(self.machine, line.has("-shared"))
+        if self.libgomp:
+            ours.append(f"-L{self.libgomp}")  # looked into before the compiler's own folders
         words = [word for word in words if word not in ("-pie", "-no-pie", "-nopie")]
         return [*self.compiler, *line.compile, *ours, *words, *output]
 

@@ -9,7 +9,8 @@ from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 
 MACHINES = ("simulated", "explored", "emulated")
-# OpenMP's runtime waits in ways that fibers cannot see; the emulated machine has real threads.
+# OpenMP's runtime waits in ways that fibers cannot see, unless it is compiled for the machine; the
+# emulated machine has real threads.
 WITHOUT_OPENMP = ("simulated", "explored")
 
 # Copies and comparisons as calls, which the machine's library announces.
@@ -105,6 +106,23 @@ def options_for_wide_vectors(given: list[str]) -> list[str]:
         for word in given
         if word.startswith(("-mavx", "-march=", "-mfma")) and word not in narrow
     ]
+
+
+def check_libgomp(folder: str) -> None:
+    """A Failure unless the folder's libgomp.a was compiled for a machine, and sleeps where the
+    machine sees it: by the function syscall(), not by an instruction of its own."""
+    path = os.path.join(folder, "libgomp.a")
+    try:
+        with open(path, "rb") as file:
+            contents = file.read()
+    except OSError as error:
+        raise Failure(f"--libgomp={folder}: {path}: {error.strerror}", BAD_USE) from error
+    if b"__tsan_read4" not in contents or b"\0syscall\0" not in contents:
+        raise Failure(
+            f"--libgomp={folder}: {path} was not made for a modeled machine;"
+            " integrations/libgomp/build.sh makes one",
+            BAD_USE,
+        )
 
 
 def link_flags(machine: str, shared: bool) -> list[str]:

@@ -144,7 +144,7 @@ def test_numbers_are_followed_or_refused(counter, value):
     table = json.loads((BUILD / "share/syncopate/options.json").read_text())["options"]
     numbers = [each["variable"] for each in table
                if "simulated" in each["readers"] and each["form"] in ("N", "S", "US")]  # fmt: skip
-    assert len(numbers) == 5
+    assert len(numbers) >= 5
     for name in numbers:
         environment = {**os.environ, "SYNCOPATE_FOREIGN_LOAD": "1", name: value}
         done = subprocess.run([counter], env=environment, capture_output=True, text=True)

@@ -18,6 +18,7 @@ from syncopate.transactionalize.wrappers import (
 )
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")
+_TIMED = ("pthread_mutex_timedlock", "pthread_mutex_clocklock")
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
 
 
@@ -83,6 +84,8 @@ def _does(body: CText, parameters: tuple[str, ...], macros, written, names) -> s
         known = names.get(body.path, name)
         if known and called:
             found.add(Template(known.function, parameters, known.over(given)))
+        elif name in _TIMED and called:
+            found.add(Template(LOCK, parameters, (given or [""])[0]))
         elif name in written.kept:
             found.add(Template(LOCK, parameters, ""))
         for one in macros[name].does if name in macros else ():

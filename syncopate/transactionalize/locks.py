@@ -19,6 +19,7 @@ _LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in
 _REPEATS = re.compile(r"\bdo\b\s*(\{[^{}]*\}|[^;{}]*;)\s*$")  # up to its `while`
 
 _CALLS = re.compile(r"\bpthread_mutex_(?:lock|unlock|trylock)\s*\(")
+_TIMED_CALLS = re.compile(r"\bpthread_mutex_(?:timedlock|clocklock)\s*\(")
 _INITIALIZES = re.compile(r"\bpthread_mutex_init\s*\(")
 _SETS_SHARED = re.compile(r"\bpthread_mutexattr_setpshared\s*\(")
 _NO_ATTRIBUTES = re.compile(r"(?:\(\s*\w+\s*\*?\s*\)\s*)?(?:NULL|0|nullptr)")
@@ -171,6 +172,15 @@ def unseen(text: CText, seen: set, written: Written) -> list[tuple[int, str]]:
                 arguments = text.arguments(match.start()) or [""]
                 found.append((match.start(), key_of(arguments[0], None)))
     return found
+
+
+def timed(text: CText) -> list[tuple[int, str]]:
+    """Where a file locks with a time limit, and what."""
+    return [
+        (match.start(), (text.arguments(match.start()) or [""])[0])
+        for match in _TIMED_CALLS.finditer(text.code)
+        if text.blocks(match.start()) and not _left_out(text.text, match.start())
+    ]
 
 
 def shared_between_processes(texts: dict[str, CText]) -> list[tuple[CText, int, set[str] | None]]:

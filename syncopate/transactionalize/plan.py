@@ -7,7 +7,14 @@ import dataclasses
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize import bitfields, conditions, locks, sections, wordlocks
+from syncopate.transactionalize import (
+    bitfields,
+    conditions,
+    locks,
+    pointers,
+    sections,
+    wordlocks,
+)
 from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
 from syncopate.transactionalize.conditions import last_word
 from syncopate.transactionalize.locks import Operation
@@ -96,6 +103,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
     _keep_what_is_not_understood(plan, program, everywhere, written)
+    _keep_what_is_timed(plan, program, everywhere)
     _keep_what_macros_hide(plan, everywhere, hidden)
     wordlocks.choose(plan, program, wanted, everywhere)
     _keep_what_pointers_mean(plan, everywhere)
@@ -133,11 +141,26 @@ def _keep_what_is_not_understood(plan: Plan, program: Program, everywhere, writt
                 plan.keep(one, text.path, text.line(at), "Coccinelle does not understand this use")
 
 
+def _keep_what_is_timed(plan: Plan, program: Program, everywhere: list[Operation]) -> None:
+    """Locks that are also taken with a time limit, which neither transactions nor words have."""
+    keys, graph = {op.key for op in everywhere}, None
+    for text in program.texts.values():
+        for at, mutex in locks.timed(text):
+            key = locks.key_of(mutex, None)
+            names: set[str] | None = {key}
+            if key.startswith("?") and not key.startswith("?."):
+                graph = graph or pointers.Pointers(program.texts)
+                names = graph.meant(text, at, mutex)
+            ends = {name.rsplit(".", 1)[-1] for name in names or ()}
+            for one in {k for k in keys if names is None or k.rsplit(".", 1)[-1] in ends}:
+                plan.keep(one, text.path, text.line(at), "is locked with a time limit")
+
+
 def _keep_what_macros_hide(plan: Plan, everywhere: list[Operation], hidden) -> None:
     """What a macro means that does more than one operation (hiddenmacros.py)."""
     keys = {op.key for op in everywhere}
     for use in hidden:
-        why = f"the macro {use.macro} does more with it than one call"
+        why = f"the macro {use.macro} does not just lock or unlock it"
         if use.mutex is not None:
             key = locks.key_of(use.mutex, None)
             last = key.rsplit(".", 1)[-1]

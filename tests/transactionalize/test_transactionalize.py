@@ -196,9 +196,41 @@ def test_locks_that_macros_hide_stay(tmp_path):
     assert done.returncode == 3, done.stderr
     for line, lock, macro in [(13, "whole", "INC"), (14, "around", "in"), (15, "entered", "ENTER"),
                               (16, "entered", "LEAVE"), (17, "waited", "UNTIL")]:  # fmt: skip
-        assert f"hiding.c:{line}: {lock}: the macro {macro} does more" in done.stderr
+        assert f"hiding.c:{line}: {lock}: the macro {macro} does not just" in done.stderr
     begun = [line for line in done.stdout.splitlines() if "__transaction" in line]
     assert begun == ["+void plain_other(void) { __transaction_relaxed { n++; } }"]
+
+
+TIMED = """\
+#include <pthread.h>
+#include <time.h>
+pthread_mutex_t direct, passed, hidden, other;
+int n;
+#define IN_TIME(m, t) pthread_mutex_timedlock(&(m), t)
+static int in_time(pthread_mutex_t *m, const struct timespec *t) {
+  return pthread_mutex_timedlock(m, t);
+}
+void f(const struct timespec *t) {
+  if (!pthread_mutex_clocklock(&direct, CLOCK_MONOTONIC, t)) pthread_mutex_unlock(&direct);
+  if (!in_time(&passed, t)) pthread_mutex_unlock(&passed);
+  if (!IN_TIME(hidden, t)) pthread_mutex_unlock(&hidden);
+}
+void g(void) { pthread_mutex_lock(&other); n++; pthread_mutex_unlock(&other); }
+void h(void) { pthread_mutex_lock(&direct); n++; pthread_mutex_unlock(&direct); }
+void i(void) { pthread_mutex_lock(&passed); n++; pthread_mutex_unlock(&passed); }
+void j(void) { pthread_mutex_lock(&hidden); n++; pthread_mutex_unlock(&hidden); }
+"""
+
+
+def test_a_lock_that_is_taken_with_a_time_limit_stays(tmp_path):
+    (tmp_path / "timed.c").write_text(TIMED)
+    done = transactionalize("--words", ".", tmp_path / "timed.c")
+    assert done.returncode == 3, done.stderr
+    for why in ("10: direct: is locked with a time limit", "7: passed: is locked with a time limit",
+                "12: hidden: the macro IN_TIME"):  # fmt: skip
+        assert f"timed.c:{why}" in done.stderr
+    changed = [line for line in done.stdout.splitlines() if "tm_word" in line or "__trans" in line]
+    assert changed == ["+void g(void) { tm_word_acquire(&other); n++; tm_word_release(&other); }"]
 
 
 def test_a_file_that_does_not_compile_is_listed_and_the_rest_goes_on(tmp_path):

@@ -50,6 +50,9 @@ function(syncopate_instrument target)
 endfunction()
 
 # Compiles and links an executable for a machine: syncopate_target_machine(program simulated).
+# Nothing is inlined in explored ones, as in what syncopate c++ makes: the variables of an inlined
+# function are there until its caller returns, and who uses them later is not found. Executions take
+# up to half as long again; SYNCOPATE_EXPLORED_INLINES, set to ON before, spares that.
 function(syncopate_target_machine target machine)
   if(machine STREQUAL "explored")
     set_target_properties(${target} PROPERTIES TELLS_RETURNS ON)
@@ -64,6 +67,9 @@ function(syncopate_target_machine target machine)
   endif()
   if(machine STREQUAL explored)
     target_compile_options(${target} PRIVATE -fno-finite-loops)  # a wait for a plain flag stays a loop
+    if(NOT SYNCOPATE_EXPLORED_INLINES)
+      target_compile_options(${target} PRIVATE -fno-inline)
+    endif()
     # What is bound at its first call is put back with the program's memory, before each execution.
     target_link_options(${target} PRIVATE LINKER:-z,now)
   endif()

@@ -13,6 +13,7 @@ set(SYNCOPATE_INSTRUMENT_DIR "${PROJECT_SOURCE_DIR}/src/model/front")
 set(SYNCOPATE_INSTRUMENT_INCLUDE "${SYNCOPATE_INSTRUMENT_DIR}/include")
 set(SYNCOPATE_PUBLIC_INCLUDE "${PROJECT_SOURCE_DIR}/include")
 include(SyncopateInstrument)
+set(SYNCOPATE_EXPLORED_INLINES ON)  # our own checks are many, and name what they are about
 
 # Code of a machine: not instrumented, seen from outside only where it says so. Sanitizers are not
 # used: they cannot follow fibers, and the emulated machine is one itself.

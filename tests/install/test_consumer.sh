@@ -23,6 +23,10 @@ if [ -e "$prefix/lib/libsyncopate-simulated.so" ]; then
     "$work/build/consumer_simulated" 2>"$work/simulated.txt" ||
     { cat "$work/simulated.txt"; exit 1; }
   grep -q 'simulated time: .*small-2c' "$work/simulated.txt"
+  status=0
+  "$work/build/consumer_explored" 2>"$work/explored.txt" || status=$?
+  [ "$status" = 1 ] || { cat "$work/explored.txt"; echo "exit status $status, not 1"; exit 1; }
+  grep -q 'explored: failed: ' "$work/explored.txt"
 fi
 
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"

@@ -250,6 +250,40 @@ def test_a_bounded_search_names_the_loop(tmp_path: Path) -> None:
     assert verdict == "bounded" and "goes round in a loop, spins at counts.c:7" in said, said
 
 
+INPUT = """
+#include <cassert>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <atomic>
+int main() {
+  char first = 0;
+  std::string word;
+  assert(read(0, &first, 1) == 1 && first == 'a');
+  assert(std::getchar() == 'b' && std::cin >> word && word == "cd" && !(std::cin >> word));
+  std::atomic<int> sum{0};
+  std::thread other([&] { ++sum; });
+  ++sum;
+  other.join();
+}
+"""
+
+
+def test_each_execution_reads_the_same_input(tmp_path: Path) -> None:
+    source = tmp_path / "input.cpp"
+    source.write_text(INPUT)
+    text = tmp_path / "input.txt"
+    text.write_text("abcd")
+    program = compiled(source, "gcc", "-O1", tmp_path / "out")
+    with text.open(encoding="utf-8") as given:
+        done = subprocess.run(
+            [program], stdin=given, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert "explored: passed: 2 executions" in done.stderr, done.stderr
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", COMPILERS)

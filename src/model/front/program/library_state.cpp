@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -16,6 +17,7 @@
 
 #include <fcntl.h>
 #include <getopt.h>
+#include <stdio_ext.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +88,24 @@ struct handlers {
   }
 };
 
+// Where standard input stood, if it is a file: of anything else what is read is gone.
+struct input {
+  off_t at = -1;
+
+  void keep() {
+    struct stat kind {};
+    if (::fstat(STDIN_FILENO, &kind) == 0 && S_ISREG(kind.st_mode))
+      at = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  }
+  void restore() const {
+    if (at < 0) return;
+    ::__fpurge(stdin);
+    ::clearerr(stdin);
+    stdin->_offset = -1;  // the stream does not know where the file stands
+    ::lseek(STDIN_FILENO, at, SEEK_SET);
+  }
+};
+
 // getopt() remembers where it was inside of an argument, too.
 void restore_getopt() {
   const int reports = opterr;
@@ -101,6 +121,7 @@ struct kept_state {
   random_state random;
   drand48_state drand48;
   handlers called;
+  input read;
   std::string locale;
   std::locale cpp_locale;
   sigset_t signals;
@@ -149,6 +170,7 @@ void keep_library_state() {
   kept->variables.keep();
   kept->random.keep();
   kept->drand48.keep();
+  kept->read.keep();
   kept->locale = ::setlocale(LC_ALL, nullptr);
   ::sigprocmask(SIG_SETMASK, nullptr, &kept->signals);
 }
@@ -158,6 +180,7 @@ void restore_library_state() {
   kept->random.restore();
   kept->drand48.restore();
   kept->called.restore();
+  kept->read.restore();
   restore_getopt();
   restore_locale();
   restore_signals();

@@ -29,7 +29,7 @@ help:
 	@echo '                make runtimes: OpenMP and transactions; make papers: the papers'"'"' programs'
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
-	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (minutes)'
+	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (many minutes)'
 	@echo 'make memcached-tm  a paper'"'"'s stages of memcached, tested and timed (SOURCES=folder)'
 	@echo 'make bench      the benchmarks'
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'

@@ -1,14 +1,22 @@
 #!/bin/sh
-# build.sh FOLDER PRODUCTS MACHINE... -- builds miniruby, Ruby's interpreter without its extension
-# libraries, for machines: native into FOLDER/bin/miniruby, emulated into
-# FOLDER/bin/miniruby.emulated. PRODUCTS is the folder with this project's bin/syncopate and lib/.
-# JOBS (2) compilers run at once, ccache where there is one. Takes minutes.
+# build.sh FOLDER PRODUCTS MACHINE... -- builds Ruby with all its extension libraries, for machines:
+# native into FOLDER/native, emulated into FOLDER/emulated. The programs are FOLDER/bin/ruby, irb,
+# gem, ... and FOLDER/bin/ruby.emulated. PRODUCTS is the folder with this project's bin/syncopate
+# and lib/. JOBS (2) compilers run at once, ccache where there is one. Takes many minutes.
 set -eu
 [ $# -ge 3 ] || { echo "usage: build.sh FOLDER PRODUCTS native|emulated..." >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 for tool in ruby make gcc g++; do
   command -v $tool > /dev/null || { echo "build.sh: needs $tool (Debian's package)" >&2; exit 1; }
 done
+# What extension libraries need: without it they would be left out in silence.
+missing=
+for each in openssl/ssl.h:libssl-dev yaml.h:libyaml-dev zlib.h:zlib1g-dev ffi.h:libffi-dev \
+  readline/readline.h:libreadline-dev; do
+  printf '#include <stdio.h>\n#include <%s>\n' "${each%:*}" | gcc -fsyntax-only -xc - 2> /dev/null ||
+    missing="$missing ${each#*:}"
+done
+[ -z "$missing" ] || { echo "build.sh: needs Debian's packages$missing" >&2; exit 1; }
 echo "build.sh: fetching Ruby's source" >&2
 "$here/fetch.sh" "$1"
 folder=$(cd "$1" && pwd) products=$(cd "$2" && pwd)
@@ -18,45 +26,55 @@ export SYNCOPATE_NATIVE="$products"  # where bin/syncopate finds the machines
 ccache=$(command -v ccache || true)
 includes="-I$here -I$root/include"
 
-configure() {
-  [ -f "$objects/Makefile" ] && return
-  mkdir -p "$objects"
-  (cd "$objects" && "$folder/ruby/configure" --cache-file="$folder/config.cache" CC=gcc CXX=g++ \
-    "optflags=$optimize" debugflags=-g --disable-install-doc --disable-jit-support \
-    --disable-yjit --disable-rubygems --without-gmp --disable-dtrace) \
-    > "$objects/configure.log" 2>&1 || fail configure
-}
-
 fail() { echo "build.sh: $1 failed; see $objects/$1.log" >&2; exit 1; }
 
-# compile NAME: by $cc and $cxx.
-compile() {
-  echo "build.sh: compiling $1" >&2
+# The runtime is an archive among the libraries that Ruby's own program is linked with: what the
+# extension libraries' configurations try out is linked with them, too.
+configure() {
+  [ -f "$objects/configured" ] && return
+  mkdir -p "$objects"
+  (cd "$objects" && "$folder/ruby/configure" --cache-file="$folder/config.cache" CC=gcc CXX=g++ \
+    "optflags=$optimize" debugflags=-g "--prefix=$folder/$machine" "--with-out-ext=-test-/*" \
+    --disable-install-doc --disable-jit-support --disable-yjit --without-gmp --disable-dtrace &&
+    sed -i "s|^S\[\"MAINLIBS\"\]=\"|&$runtime $libraries -lstdc++ |" config.status &&
+    ./config.status && touch configured) > "$objects/configure.log" 2>&1 || fail configure
+}
+
+# build: by $cc and $cxx, all of it into $folder/$machine.
+build() {
+  echo "build.sh: compiling Ruby, $machine" >&2
+  objects="$folder/objects.$machine"
+  runtime="$objects/libsyncopate_ruby.a"
   configure
-  runtime="$objects/syncopate_runtime.o"
   $cxx -std=c++20 -O2 -g -Wall -Wextra -fPIE -fno-exceptions -fno-rtti $includes \
-    -c "$here/runtime.cpp" -o "$runtime" 2> "$objects/make.log" || fail make
+    -c "$here/runtime.cpp" -o "$objects/syncopate_runtime.o" 2> "$objects/make.log" || fail make
+  ar rcs "$runtime" "$objects/syncopate_runtime.o"
   # The package brings the parser, but make would want it newer than a header that it makes here.
-  (cd "$objects" && make id.h && cp "$folder"/ruby/parse.[ch] . && rm -f miniruby &&
-    make -j"${JOBS:-2}" CC="$cc" CXX="$cxx" "cppflags=$includes" "EXTLIBS=$runtime $libraries" \
-      miniruby $more) >> "$objects/make.log" 2>&1 || fail make
+  # make hands CC on to what it starts; so syncopate must be told the compiler itself.
+  (cd "$objects" && make id.h && cp "$folder"/ruby/parse.[ch] . && rm -f miniruby ruby &&
+    make -j"${JOBS:-2}" CC="$cc $includes" CXX="$cxx" main &&
+    make CC="$cc $includes" CXX="$cxx" install-nodoc) >> "$objects/make.log" 2>&1 || fail make
   mkdir -p "$folder/bin"
-  cp -f "$objects/miniruby" "$folder/bin/$1"  # -f: one that runs is replaced
 }
 
 for machine in "$@"; do
-  objects="$folder/objects.$machine"
   case $machine in
     native)
-      optimize=-O2 cc="$ccache gcc" cxx="$ccache g++" more=rbconfig.rb  # for Ruby's test/
-      libraries="$products/lib/libsyncopate.so -Wl,-rpath,$products/lib -lstdc++"
-      compile miniruby
+      optimize=-O2 cc="$ccache gcc" cxx="$ccache g++"
+      libraries="$products/lib/libsyncopate.so -Wl,-rpath,$products/lib"
+      build
+      (cd "$folder/bin" && ln -sf ../native/bin/* .)
       ;;
     emulated)
-      # make hands CC on to what it starts; so syncopate must be told the compiler itself.
       optimize=-O1 cc="$products/bin/syncopate cc --machine=emulated --compiler=gcc"
-      cxx="$products/bin/syncopate c++ --machine=emulated --compiler=g++" libraries=-lstdc++ more=
-      compile miniruby.emulated
+      cxx="$products/bin/syncopate c++ --machine=emulated --compiler=g++"
+      libraries="$products/lib/libsyncopate-emulated.so -Wl,-rpath,$products/lib"
+      build
+      # Extension libraries of gems are the machine's, too.
+      find "$folder/emulated/lib" -name rbconfig.rb -exec sed -i \
+        -e "s|CONFIG\[\"CC\"\] = .*|CONFIG[\"CC\"] = \"$cc\"|" \
+        -e "s|CONFIG\[\"CXX\"\] = .*|CONFIG[\"CXX\"] = \"$cxx\"|" {} +
+      ln -sf ../emulated/bin/ruby "$folder/bin/ruby.emulated"
       ;;
     *)
       echo "build.sh: $machine: no such machine here; native and emulated are" >&2

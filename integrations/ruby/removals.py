@@ -3,7 +3,7 @@
 
 usage: removals.py PROGRAM [--threads N] [--turns N] [--mode MODE] [--kinds A,B] [--quick]
                     [--json FILE]
-PROGRAM is Ruby for the emulated machine (build.sh: FOLDER/bin/miniruby.emulated). Rows: no removal,
+PROGRAM is Ruby for the emulated machine (build.sh: FOLDER/bin/ruby.emulated). Rows: no removal,
 each alone, all, all but each. Columns: the kinds of tests/ruby/programs/compute.rb. Cells: of all
 attempts of transactions, the percentage that aborted; and how many transactions fell back. Threads
 have no data in common. Counts, no times: they differ a little from run to run.
@@ -57,7 +57,7 @@ def run(options, kind: str, removed: str) -> tuple[str, dict]:
         }
         arguments = [str(options.threads), str(options.turns), kind]
         done = subprocess.run(
-            [str(options.program), str(SCRIPT), *arguments],
+            [str(options.program), "--disable=gems", str(SCRIPT), *arguments],
             env=environment,
             capture_output=True,
             text=True,

@@ -167,6 +167,7 @@ def test_equal_bytes_wherever_it_runs_and_two_at_a_time(server, tmp_path):
         assert run.returncode == 0, err
         assert out == "process 4194305\nclient.so: 80 answers\n"
     assert reports[0].read_bytes() == reports[1].read_bytes()
+    assert '"name": "main at client.c:' in reports[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

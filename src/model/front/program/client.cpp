@@ -13,6 +13,7 @@
 
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
+#include "model/front/names/names.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/threads.h"
 
@@ -73,7 +74,11 @@ call* make_call() {
 void* run_client(void* given) {
   auto* const c = static_cast<call*>(given);
   set_signal_mask(~signal_bits{0});  // the program's signals are not for the client's threads
-  self_record().is_client = true;
+  thread_record& me = self_record();
+  me.is_client = true;
+  // By its own name in reports.
+  const auto* const routine = reinterpret_cast<const void*>(client_main);
+  on_engine([&] { note_thread_routine(me.index, routine, given); });
   end_client(client_main(c->count, c->words, environ), nullptr);
 }
 

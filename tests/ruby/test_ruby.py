@@ -21,7 +21,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 OFF = {"SYNCOPATE_GIL": "gil"}
 FORCED = {"SYNCOPATE_GIL": "htm:16", "SYNCOPATE_RUBY_FORCE": "1"}
 # Of Ruby's tests, those nearest to threads, waiting, memory and what transactions touch most.
-OWN = ["thread", "thread_cv", "thread_queue", "threadgroup", "fiber", "io", "io_nonblock",
+OWN = ["thread", "thread_cv", "thread_queue", "threadgroup", "fiber", "io",
        "process", "signal", "gc", "objectspace", "weakmap", "string", "symbol", "array", "hash",
        "struct", "enum", "enumerator", "iterator", "method", "proc", "lambda", "exception",
        "object", "module", "class", "refinement", "variable", "settracefunc", "time"]  # fmt: skip

@@ -215,6 +215,7 @@ void access(address at, std::size_t bytes, kind what, place) {
 }
 void access_expected(address, std::size_t, kind, place) {}
 void access_by_call(address, std::size_t, kind, place) {}
+void unmapped(address, std::size_t, place) {}
 void claim_shared(address, std::size_t) {}
 bool runs_again() { return false; }
 

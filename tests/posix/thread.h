@@ -46,11 +46,17 @@ inline void run_threads(int count, const std::function<void(int)>& body) {
 }
 
 // For stress under locks that hand over in order and spin: with more threads than processors each
-// hand-over may take a time slice.
+// hand-over may take a time slice. No such waiting is a lock's default: only where one is asked for by
+// name (mcs:spin) does the time end. Everything else does all that is asked of it.
 class Hourglass {
  public:
-  explicit Hourglass(int seconds) : seconds_(seconds) { clock_gettime(CLOCK_MONOTONIC, &begun_); }
+  explicit Hourglass(int seconds) : seconds_(seconds) {
+    const char* const lock = getenv("SYNCOPATE_LOCK");
+    runs_ = lock != nullptr && strchr(lock, ':') != nullptr;
+    clock_gettime(CLOCK_MONOTONIC, &begun_);
+  }
   [[nodiscard]] bool is_over() const {
+    if (!runs_) return false;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec - begun_.tv_sec >= seconds_;
@@ -58,6 +64,7 @@ class Hourglass {
 
  private:
   int seconds_;
+  bool runs_;
   timespec begun_;
 };
 

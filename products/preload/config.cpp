@@ -2,6 +2,7 @@
 
 #include "preload/config.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include <pthread.h>
@@ -118,8 +119,10 @@ namespace {
   (void)machine::may_spin();
   (void)machine::self();
   if (is_on<option::record>() &&
-      record::start(setting<option::record>(), config.lock->name.data(), config.wait_name))
+      record::start(setting<option::record>(), config.lock->name.data(), config.wait_name)) {
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+    ::at_quick_exit(record::finish);
+  }
   if (record::enabled || guards.any()) prepare_thread_end();
   if (is_on<option::verbose>()) {
     if ((config.lock->traits.runs_ahead || config.lock->elision != nullptr) &&

@@ -106,7 +106,9 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
 }
 
 void finish() noexcept {
-  if (!enabled || header.load(std::memory_order_relaxed) == nullptr) return;  // [G]
+  file_header* const h = header.load(std::memory_order_relaxed);       // [G]
+  if (!enabled || h == nullptr || h->process_id != sys::process_id())  // a child's own end
+    return;
   entry inside;
   if (!inside) return;
   thread_times* const times = read_thread_times();  // while threads still say that they end
@@ -121,7 +123,6 @@ void finish() noexcept {
   refresh_threads(times);
   free_thread_times(times);
   snapshot_maps();
-  file_header* h = header.load(std::memory_order_relaxed);  // [G]
   store(h->last_ticks, machine::ticks());
   store(h->last_monotonic_ns, machine::now());
   __atomic_fetch_or(&h->flags, record::finished, __ATOMIC_RELEASE);

@@ -42,7 +42,8 @@ extern constinit bool enabled;
 // Returns false, and says why in one line on standard error, when the file cannot be made.
 bool start(const char* path, const char* lock_name, const char* wait_name) noexcept;
 
-// Writes what live objects still hold back and marks the file finished. At exit.
+// Writes what live objects still hold back and marks the file finished. At exit. Does nothing in a
+// child that has the process's memory (vfork), or of whose making it was not told.
 void finish() noexcept;
 
 // In the child of a fork: leaves the parent's file alone and starts one of its own.

@@ -125,7 +125,7 @@ class Results:
         elif not flags & recordformat.FINISHED:
             runs = self.of.record.runs
             there = runs or self.of.record.is_of_a_running_program()
-            state = "still runs" if there else "was killed, or ended by _exit or exec"
+            state = "still runs" if there else "was killed, or ended unseen, as by exec"
             if became := self._became():
                 state = f"became another one by exec, whose record is {became}"
             known = runs or self.of.record.header.ended_monotonic_ns

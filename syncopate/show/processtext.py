@@ -19,7 +19,7 @@ def show(console, view: dict) -> None:
         "program": ["  " * each["depth"] + " ".join(each["command"]) for each in rows],
         "process": [str(each["id"]) for each in rows],
         "threads": [str(each["threads"]) for each in rows],
-        # Of a child that was killed, or ended by _exit, before it waited, nothing is known.
+        # Of a child that was killed before it waited nothing is known.
         "ran": [duration(each["duration_ns"]) if each["duration_ns"] else "-" for each in rows],
         "lost": [duration(each["lost_ns"]) for each in rows],
         "of its time": [percent(each["lost_share"]) for each in rows],

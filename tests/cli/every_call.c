@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,8 +158,21 @@ static int others(void) {
   return 0;
 }
 
+static int ends(void) {
+  int first, second;
+  pid_t child = fork();
+  if (child == 0) _exit(3);
+  OK(waitpid(child, &first, 0) - child);
+  child = fork();
+  if (child == 0) _Exit(4);
+  OK(waitpid(child, &second, 0) - child);
+  OK(WEXITSTATUS(first) - 3);
+  OK(WEXITSTATUS(second) - 4);
+  return 0;
+}
+
 int main(void) {
   clock_gettime(CLOCK_REALTIME, &later);
   later.tv_sec += 3600;
-  return mutexes() || conditions() || threads() || c11() || rwlocks() || others();
+  return mutexes() || conditions() || threads() || c11() || rwlocks() || others() || ends();
 }

@@ -258,7 +258,7 @@ def test_killed_program_leaves_a_readable_record(tmp_path):
     assert process.wait(timeout=60) == -signal.SIGKILL
     process.stdout.close()
     record = report(tmp_path / "syncopate.rec")
-    assert record["notes"][0].startswith("the program was killed, or ended by _exit or exec; ")
+    assert record["notes"][0].startswith("the program was killed, or ended unseen, as by exec; ")
     assert lock_named(record, "hot_lock")["lost_ns"] > 0
 
 

@@ -10,25 +10,33 @@ from conftest import HERE, ROOT, compile_c, one_line, run_cli
 
 from syncopate.base import paths
 
-# A library that gives its names no versions, as most that people write; each passes on and counts.
+# A library that gives its names no versions, as most that people write; each passes on and counts,
+# for children, too.
 COUNTER = """
 #define _GNU_SOURCE
 #define dlclose declared_otherwise
+#define _Exit declared_as_well
 #include <dlfcn.h>
-#undef dlclose
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#undef dlclose
+#undef _Exit
 typedef long call(long, long, long, long, long, long, long);
 #define STAND_IN(name)                                                \\
-  static atomic_long calls_##name;                                    \\
   long name(long a, long b, long c, long d, long e, long f, long g) { \\
     static call* next;                                                \\
     if (!next) next = (call*)dlsym(RTLD_NEXT, #name);                 \\
-    calls_##name++;                                                   \\
+    if (count) count[of_##name]++;                                    \\
     return next(a, b, c, d, e, f, g);                                 \\
   }
-#define TELL(name) fprintf(out, #name " %ld\\n", atomic_load(&calls_##name));
+#define TELL(name) fprintf(out, #name " %ld\\n", atomic_load(count + of_##name));
+enum { @NUMBERS@ };
+static atomic_long* count;
+__attribute__((constructor)) static void share(void) {
+  count = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
 @STAND_INS@
 __attribute__((destructor)) static void tell(void) {
   FILE* out = fopen(getenv("CALLS"), "w");
@@ -51,7 +59,9 @@ def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     stand_ins = "\n".join(f"STAND_IN({name})" for name in names())
     tells = "\n  ".join(f"TELL({name})" for name in names())
-    source = COUNTER.replace("@STAND_INS@", stand_ins).replace("@TELLS@", tells)
+    numbers = ", ".join(f"of_{name}" for name in names())
+    source = COUNTER.replace("@NUMBERS@", numbers)
+    source = source.replace("@STAND_INS@", stand_ins).replace("@TELLS@", tells)
     compile_c(source, folder / "counter.so", "-shared", "-fPIC",
               "-fno-builtin", "-w")  # fmt: skip
     subprocess.run(

@@ -36,6 +36,46 @@ int main(void) {
 }
 """
 
+# Its children end in all ways that run no destructors, a borrowed one within its parent's memory.
+ENDS = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static void* work(void* x) {
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&pool_lock);
+    usleep(1000);
+    pthread_mutex_unlock(&pool_lock);
+  }
+  return x;
+}
+static void two_threads(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  work(0);
+  pthread_join(other, 0);
+}
+static void child(int i) {
+  two_threads();
+  if (i == 0) _exit(0);
+  if (i == 1) _Exit(0);
+  if (i == 2) quick_exit(0);
+  syscall(SYS_exit_group, 0);
+}
+int main(void) {
+  for (int i = 0; i < 4; i++)
+    if (fork() == 0) child(i);
+  if (vfork() == 0) _exit(0);
+  two_threads();
+  while (wait(0) > 0) {}
+  _exit(0);
+}
+"""
+
 
 def process(number: int, parent: int) -> dict:
     return {"process": {"id": number, "parent_id": parent}}
@@ -63,6 +103,20 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2
 
 
+def test_processes_that_run_no_destructors_tell_all(tmp_path):
+    program = compile_c(ENDS, tmp_path / "server", "-O2", "-g", "-pthread")
+    assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
+    files = sorted(tmp_path.glob("rec*"))
+    records = json.loads(run_cli("report", "--json", *files).stdout)["records"]
+    assert len(records) == 5
+    for each in records:
+        (lock,) = [lock for lock in each["locks"] if lock["called"] == "pool_lock"]
+        account = each["account"]
+        assert each["process"]["finished"], each["process"]
+        assert (lock["acquisitions"], account["why_unexplained"]) == (20, None)
+        assert sum(account["parts"].values()) == account["total_ns"] + account["too_much_ns"]
+
+
 def test_parents_come_before_their_children():
     assert order((3, 2), (2, 1), (1, 0)) == [(0, 1), (1, 2), (2, 3)]
     assert order((5, 1), (1, 0), (4, 1)) == [(0, 1), (1, 5), (1, 4)]
@@ -76,7 +130,7 @@ def test_every_record_is_shown_once():
 
 
 def test_of_a_process_that_has_told_nothing_no_time_is_said(tmp_path):
-    """Of a child that ended by _exit before it waited, not even how long it ran is known."""
+    """Of a child that was killed before it waited, not even how long it ran is known."""
     known = RecordBuilder(0, 5_000_000).write(tmp_path / "a")
     unknown = RecordBuilder(0, 0).write(tmp_path / "b")
     text = run_cli("report", known, unknown, environ={"COLUMNS": "150"}).stdout

@@ -250,7 +250,7 @@ def test_killed_before_the_clocks_were_compared_again(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (0, "was killed, or ended by _exit or exec; counts may lag by up to 255 per lock"),
+        (0, "was killed, or ended unseen, as by exec; counts may lag by up to 255 per lock"),
         (1 | 2, "the disk was full"),
         (1 | 2 | 32, "reached the limit on a file's size (ulimit -f): what happened afterwards"),
         (1 | 2 | 64, "part of the address space was used up (ulimit -v): what happened afterwards"),

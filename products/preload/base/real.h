@@ -69,6 +69,8 @@ namespace syncopate::shim::real {
     (pthread_t t, void** v, clockid_t c, const timespec* a), (t, v, c, a))                         \
   X(int, thrd_join, "GLIBC_2.28", (thrd_t t, int* v), (t, v))                                      \
   X(int, dlclose, SYNCOPATE_GLIBC_2_2_5, (void* handle), (handle))                                 \
+  X(void, _exit, SYNCOPATE_GLIBC_2_2_5, (int status), (status))                                    \
+  X(void, _Exit, SYNCOPATE_GLIBC_2_2_5, (int status), (status))                                    \
   X(int, sched_yield, SYNCOPATE_GLIBC_2_2_5, (), ())                                               \
   X(int, sem_init, SYNCOPATE_GLIBC_2_2_5, (sem_t * s, int shared, unsigned n), (s, shared, n))     \
   X(int, sem_destroy, SYNCOPATE_GLIBC_2_2_5, (sem_t * s), (s))                                     \

@@ -14,6 +14,11 @@ def interval(values: list[float]) -> Value:
     return Interval(min(values), statistics.median(values), max(values))
 
 
+def by_seed(runs: list[dict]) -> dict[int, dict]:
+    """The runs of one point by their seed; of a program that names none, by their order."""
+    return {run.get("seed", number): run for number, run in enumerate(runs, 1)}
+
+
 class Results:
     """Of a figure (common.Figure), by panel, series and x."""
 
@@ -90,7 +95,8 @@ class Results:
     def _over(self, above: tuple, below: tuple, of) -> Value:
         """Of the seeds that both have: another seed is another input, too."""
         of = of or self.figure.value
-        pairs = zip(self.seeds(*above), self.seeds(*below), strict=False)
+        first, second = (by_seed(self.seeds(*place)) for place in (above, below))
+        pairs = [(first[seed], second[seed]) for seed in first if seed in second]
         return interval([of(a) / of(b) for a, b in pairs if of(b)])
 
     def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:

@@ -46,6 +46,8 @@ def read_options(
                 raise Failure(f"option {name} needs a value; see --help", BAD_USE)
             value = arguments[position]
             position += 1
+        if not value:
+            raise Failure(f"option {name} needs a value; see --help", BAD_USE)
         found[name] = value
     return found, arguments[position:]
 

@@ -268,8 +268,6 @@ def prepare(options: dict) -> tuple[str, dict[str, str]]:
 
 def make_room(record: str, named: str) -> None:
     """Moves an older record and its children's aside, and proves that one can be made there."""
-    if not named:
-        raise Failure("the record has no name; name a file for it with -o", BAD_USE)
     if os.path.exists(record) and not os.path.isfile(record):  # /dev/null must stay where it is
         what = "a directory" if os.path.isdir(record) else "no regular file"
         raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)

@@ -99,8 +99,6 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
         parser.error("--json, --advice and --folded all write to standard output; choose one")
-    if "" in _files(options):
-        parser.error("--html, --perfetto, --firefox and --bundle need the name of a file")
     matcher(options.lock)  # which says now what is wrong with it
     _refuse_idle(parser, options)
     if any(gilreport.is_statistics(path) for path in options.files):

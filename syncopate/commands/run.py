@@ -31,7 +31,8 @@ The process becomes PROGRAM: its exit status, signals and streams are its own.
       --guard             give mutexes their default back where their choice does not pay, and
                           report wrong uses of locks: in lines on standard error (docs/tune.md)
       --guard-log FILE    the same, with the lines appended to FILE
-      --preempted-holders keep holders of mutexes running where the kernel can; elsewhere waiters
+      --preempted-holders
+                          keep holders of mutexes running where the kernel can; elsewhere waiters
                           do not spin for holders that do not run (docs/internals/preemption.md)
 """
 HELP_REST = """\

@@ -23,6 +23,8 @@ from syncopate.base.since import zip_equal
 from syncopate.records import histogram
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
+    BYTES_USED,
+    BYTES_USED_AT,
     CALL,
     CAME_LAST,
     CHUNK_BYTES,
@@ -231,8 +233,11 @@ class Record:
             self._is_redacted = True
 
     def pieces(self) -> Iterator[bytes]:
-        """The file, for a copy of it; where arguments are left out, without them."""
+        """The file as it was when it was opened, for a copy of it; where arguments are left out,
+        without them."""
         start = bytearray(self._data[:HEADER_BYTES])
+        # The program may go on, and its record grow beyond what is copied here.
+        BYTES_USED.pack_into(start, BYTES_USED_AT, self.header.bytes_used)
         if self._is_redacted:
             program = bytes(start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES]).split(b"\0", 1)[0]
             command = program + b"\0" + REDACTED.encode()
@@ -272,12 +277,14 @@ class Record:
         header = Header(
             *numbers,
             *(shown(_text(text)) for text in texts[:2]),
-            _text(texts[2]),
+            os.fsdecode(texts[2].split(b"\0", 1)[0]),
             command,
             fields[17],
             _text(fields[18]),
             *fields[19:],
         )
+        if header.bytes_used < HEADER_BYTES:
+            raise self._damaged(f"its header says that {header.bytes_used} bytes of it are used")
         if header.bytes_used > self.size:
             raise self._damaged(
                 f"it is cut off at {self.size} of {header.bytes_used} bytes, as by a partial copy"
@@ -289,8 +296,6 @@ class Record:
         offset, end = HEADER_BYTES, self.header.bytes_used
         while offset + CHUNK_BYTES <= end:
             kind, size, first, used, _ = CHUNK_HEADER.unpack_from(self._data, offset)
-            if kind == 0 and size == 0:
-                return  # reserved by a process that was killed before it filled the header
             if kind not in ITEM_BYTES or size < 4096 or size % 4096 or offset + size > end:
                 raise self._damaged(f"no sound chunk at byte {offset}")
             if used * ITEM_BYTES[kind] + CHUNK_BYTES > size:

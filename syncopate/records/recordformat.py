@@ -151,6 +151,8 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 
 
 MEASURED = struct.Struct("1280s")  # file_header::measured
+BYTES_USED = struct.Struct("<Q")  # file_header::bytes_used
+BYTES_USED_AT = struct.calcsize("<8sII")
 COMMAND_BYTES = 2048
 COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
 MEASURED_AT = FILE_HEADER.size - MEASURED.size - 64

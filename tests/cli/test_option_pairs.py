@@ -10,10 +10,11 @@ import pytest
 from conftest import compile_c
 from make_record import RecordBuilder
 
+from syncopate import __main__ as command_line
 from syncopate.base import preloading
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG
-from syncopate.commands import check, record, report, run, simulate, top
+from syncopate.commands import check, commandhelp, record, report, run, simulate, top
 from syncopate.records.recordformat import WaitKind
 from syncopate.tuning import session
 
@@ -337,3 +338,24 @@ def test_tune_says_which_variables_it_leaves_out(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert said.startswith("syncopate: tune: SYNCOPATE_LOCK is set, and left out: ")
     assert said.count("\n") == 1
+
+
+def options_with_values() -> list[tuple[str, ...]]:
+    """Words of every command and action before an option that takes a value, and its name."""
+    found = []
+    for name in [*command_line.COMMANDS, "cc"]:
+        actions = commandhelp.actions(commandhelp.page([name]))
+        for words in [[name], *([name, action] for action in actions)]:
+            options = commandhelp.options(commandhelp.page(words))
+            found += [(*words, each.names[-1]) for each in options if each.takes]
+    return found
+
+
+def test_an_option_with_an_empty_value_is_not_one_that_is_not_given():
+    asked = options_with_values()
+    assert len(asked) > 100 and {words[0] for words in asked} >= {"run", "bench", "c++", "tune"}
+    for *words, option in asked:
+        given = [f"{option}="] if option.startswith("--") else [option, ""]
+        with pytest.raises(Failure, match=f"{option}.*(needs|expected) a") as refused:
+            command_line.dispatch([*words, *given, "true"])
+        assert refused.value.status == BAD_USE, (words, option)

@@ -83,12 +83,6 @@ def test_folder_as_record(cli, tmp_path):
     assert "is a directory" in one_line(done)
 
 
-def test_record_without_a_name(cli):
-    done = cli("record", "-o", "", "true")
-    assert done.returncode == 2
-    assert "has no name" in one_line(done)
-
-
 def test_device_or_pipe_as_record(cli, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

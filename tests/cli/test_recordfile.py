@@ -1,6 +1,7 @@
 """The reader agrees with format.h, and no damage to a file makes it fail in any other way than one
 clear line."""
 
+import os
 import random
 import re
 import subprocess
@@ -208,6 +209,44 @@ def test_chunk_that_claims_too_many_items(tmp_path):
     builder.chunks.append(builder.chunk(LOCKS, 500, [b"\0" * 256], used=99))
     with pytest.raises(Failure, match="claims 99 items"):
         Record(str(builder.write(tmp_path / "r")))
+
+
+def test_a_hole_is_damage_and_no_end(tmp_path):
+    """As of a copy that was not finished: no chunk is there, or no header, before the end."""
+    whole = sample().build()
+    for start, end, said in ((4096, len(whole), "no sound chunk at byte 4096"),
+                             (16, 4096, "says that 0 bytes of it are used")):  # fmt: skip
+        image = bytearray(whole)
+        image[start:end] = bytes(end - start)
+        path = tmp_path / "r"
+        path.write_bytes(image)
+        done = run_cli("report", path)
+        assert done.returncode == 1 and said in one_line(done)
+
+
+def test_a_copy_of_a_record_that_grows_meanwhile_is_whole(tmp_path):
+    builder = sample()
+    path = builder.write(tmp_path / "r")
+    record = Record(str(path))
+    before = len(list(record.locks()))
+    with open(path, "r+b") as file:  # the same file, as its program writes it
+        file.seek(0, os.SEEK_END)
+        file.write(builder.chunk(LOCKS, 500, [pack("<QQ240x", 0xB000, 1)]))
+        used = file.tell()
+        file.seek(16)
+        file.write(pack("<Q", used))
+    copy = tmp_path / "copy"
+    copy.write_bytes(b"".join(record.pieces()))
+    assert len(list(Record(str(copy)).locks())) == before
+
+
+def test_a_program_of_any_name_is_known_to_run(tmp_path, monkeypatch):
+    image = sample().build()
+    program = b"/tmp/\xff\xe9"
+    path = tmp_path / "r"
+    path.write_bytes(image.replace(b"/usr/bin/server\0", program.ljust(16, b"\0"), 1))
+    monkeypatch.setattr(os, "readlink", lambda _: os.fsdecode(program))
+    assert Record(str(path)).is_of_a_running_program()
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -128,12 +128,11 @@ def test_blocks_follow_the_choice_of_locks(record):
         (["--top", "0", "x"], "--top 0"),
         (["--top", "many", "x"], "invalid int value"),
         (["--sort", "color", "x"], "invalid choice"),
+        (["--sort", "lsot", "x"], "'lsot' (did you mean lost?) (choose from lost, "),
         (["--holders", "x"], "--holders changes --folded"),
         (["--json", "--folded", "x"], "choose one"),
-        (["--html", "", "x"], "need the name of a file"),
-        (["--perfetto", "", "x"], "need the name of a file"),
-        (["--firefox", "", "x"], "need the name of a file"),
-        (["--frobnicate", "x"], "unrecognized arguments"),
+        (["--frobnicate", "x"], "unrecognized arguments: --frobnicate"),
+        (["--perfeto=y", "x"], "unrecognized arguments: --perfeto=y (did you mean --perfetto or "),
     ],
 )
 def test_bad_use(arguments, said):

@@ -137,12 +137,6 @@ def test_lock_for_the_library_only_is_refused(cli):
     assert "no lock is named 'elided'" in one_line(done)
 
 
-def test_no_name_is_no_lock(cli):
-    done = cli("run", "--lock", "", "true")
-    assert done.returncode == 2
-    assert "no lock is named ''" in one_line(done)
-
-
 def test_unknown_wait_names_the_locks_own(cli):
     done = cli("run", "--lock", "mcs:yield", "true")
     assert done.returncode == 2

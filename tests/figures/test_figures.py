@@ -314,3 +314,16 @@ def test_a_seed_is_compared_with_itself(figure):
     assert results.interval("", "fast", 1) == 100
     missing = results.interval("", "slow", 1)
     assert missing != missing
+
+
+@pytest.mark.parametrize("failed", [1, 2, 3])
+def test_a_seed_that_failed_leaves_the_others_to_themselves(figure, failed):
+    def run(series, seed, operations):
+        return {"panel": "", "series": series, "x": 1, "seed": seed, "operations": operations}
+
+    runs = [run("slow", seed, 10**seed) for seed in (1, 2, 3)]
+    runs += [
+        run("fast", seed, 2 * 10**seed) | ({"error": "not done"} if seed == failed else {})
+        for seed in (3, 2, 1)
+    ]
+    assert Results(figure, runs).spread("", "fast", "slow", 1) == (2, 2, 2)

@@ -167,6 +167,61 @@ static void many_variables(void) {
   CHECK(sum % (78 + 24) == 0 && sum > 0);
 }
 
+#ifndef __clang__  // LLVM 14's own code dies in these target tasks, without us too.
+static int passed_alone;
+
+// What is a barrier in a team is nothing to a thread that is alone.
+static void pass_everything(void) {
+  int mine = 0;
+#pragma omp barrier
+#pragma omp for schedule(dynamic)
+  for (int i = 0; i < 3; ++i) mine += i;
+#pragma omp sections
+  {
+#pragma omp section
+    ++mine;
+  }
+#pragma omp single copyprivate(mine)
+  ++mine;
+#pragma omp atomic
+  passed_alone += mine;
+}
+
+static void be_alone(int way) {
+  if (way == 0) {
+#pragma omp parallel num_threads(1)
+    pass_everything();
+  } else if (way == 1) {
+#pragma omp parallel if (0)
+    pass_everything();
+  } else {
+    omp_set_num_threads(1);
+#pragma omp parallel
+    pass_everything();
+  }
+}
+
+// A target region is a task of whichever thread comes by, and its nesting begins anew.
+static void alone_in_target_tasks(void) {
+  enum { threads = 4, rounds = 8 };
+  int reached[threads] = {0};
+  passed_alone = 0;
+#pragma omp parallel num_threads(threads)
+  for (int r = 1; r <= rounds; ++r) {
+#pragma omp target nowait
+    be_alone(r % 3);
+#pragma omp taskwait
+    reached[omp_get_thread_num()] = r;
+#pragma omp barrier
+    for (int i = 0; i < threads; ++i) CHECK(reached[i] == r);
+#pragma omp barrier
+  }
+  CHECK(passed_alone == 5 * threads * rounds);
+}
+#else
+static void alone_in_target_tasks(void) {}
+#endif
+
 int main(void) {
   CHECK(count_threads() == 1);
   resized();
@@ -178,6 +233,7 @@ int main(void) {
   threadprivate_stays();
   combined_loops();
   many_variables();
+  alone_in_target_tasks();  // the last: no region is kept after a target region
   puts("teams: all hold");
   return 0;
 }

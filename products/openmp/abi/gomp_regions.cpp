@@ -20,9 +20,6 @@ void run(void* started) {
       [](const work& what) { reinterpret_cast<gomp_function>(what.function)(what.data); });
 }
 
-// One thread needs no team; then the region's nesting level keeps its barriers from ours.
-bool passed_on(const binding& b, unsigned threads) { return !b.ours || threads == 1; }
-
 // The runtime of a call that starts a team in a way of its own.
 const entry_points& real_of(const binding& b) {
   end_kept(b.to);
@@ -49,7 +46,7 @@ void run_loop(void* started) {
 
 // False: the runtime has to start it, and no team is kept any more.
 bool run_kept_loop(const binding& b, unsigned threads, unsigned flags, loop_region loop) {
-  if (!passed_on(b, threads) && config.keep && loop.real.GOMP_loop_start != nullptr)
+  if (b.ours && threads != 1 && config.keep && loop.real.GOMP_loop_start != nullptr)
     return run_kept(*b.to, threads, flags, work_of(run_loop, &loop));
   end_kept(b.to);
   return false;
@@ -60,22 +57,29 @@ bool run_kept_loop(const binding& b, unsigned threads, unsigned flags, loop_regi
 // An entry point whose arguments after (function, data, threads) are passed on as they are. Each
 // kind of loop has to keep its own: the runtime prepares the loop in it. `kept` runs the region by
 // a team that stays, if there is one.
-#define SYNCOPATE_REGION(name, parameters, arguments, kept)                               \
-  SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
-                                    SYNCOPATE_STRIP parameters) {                         \
-    const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);                             \
-    if (kept) return;                                                                     \
-    if (passed_on(b, threads))                                                            \
-      return b.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);         \
-    region r(*b.to, threads, work_of(function, data), __builtin_return_address(0));       \
-    b.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);                  \
+#define SYNCOPATE_REGION(name, parameters, arguments, kept)                                  \
+  SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads,    \
+                                    SYNCOPATE_STRIP parameters) {                            \
+    const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);                                \
+    if (kept) return;                                                                        \
+    if (!b.ours) return b.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments); \
+    if (threads == 1) {                                                                      \
+      const lone_frame until_it_ends(*b.to);                                                 \
+      return b.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);            \
+    }                                                                                        \
+    region r(*b.to, threads, work_of(function, data), __builtin_return_address(0));          \
+    b.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);                     \
   }
 #define SYNCOPATE_STRIP(...) __VA_ARGS__
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, unsigned threads,
                                            unsigned flags) {
   const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
-  if (passed_on(b, threads)) return b.to->real.GOMP_parallel(function, data, threads, flags);
+  if (!b.ours) return b.to->real.GOMP_parallel(function, data, threads, flags);
+  if (threads == 1) {
+    const lone_frame until_it_ends(*b.to);
+    return b.to->real.GOMP_parallel(function, data, threads, flags);
+  }
   const work what = work_of(function, data);
   if (config.keep && run_kept(*b.to, threads, flags, what)) return;
   region r(*b.to, threads, what, __builtin_return_address(0));

@@ -186,4 +186,22 @@ class hidden_frames {
   frame* const before_;
 };
 
+// The frame of a region of one thread, which is the runtime's. Its nesting level does not always
+// tell it from the region around it: a target region that the runtime runs as a task, in whatever
+// thread helps, starts at level 0 again.
+class lone_frame {
+ public:
+  explicit lone_frame(const runtime& of) noexcept {
+    mine_.of = &of;
+    mine_.outer = current;
+    current = &mine_;
+  }
+  ~lone_frame() { current = mine_.outer; }
+  lone_frame(const lone_frame&) = delete;
+  lone_frame& operator=(const lone_frame&) = delete;
+
+ private:
+  frame mine_;
+};
+
 }  // namespace syncopate::openmp

@@ -74,6 +74,12 @@ class CallGraph:
         self.safe: set[str] = SAFE
         self.indirect: dict[tuple[str, int, int], list[str]] = {}  # calls through pointers -> whom
 
+    def fresh(self) -> CallGraph:
+        """The same calls, of which nothing is rewritten yet."""
+        one = CallGraph()
+        one.calls, one.names, one.defined = self.calls, self.names, self.defined
+        return one
+
     def read(self, path: str, relative) -> None:
         """Adds one .ci file; `relative` maps the compiler's paths to ours."""
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -112,10 +112,11 @@ def main(arguments: list[str]) -> int:
         program = Program(options.files, flags, os.path.realpath(folder), _headers())
         work = _Work(program, program.read(), wanted, options)
         summaries = work.run(asked)
+        offered = work.words_to_offer(summaries[-1]) if options.words is None else set()
     summary = summaries[-1] if len(summaries) < 2 else {"stages": summaries}
     _print_summary(summaries, summary, options.json)
     if options.words is None:
-        _offer_words(summaries[-1])
+        _offer_words(offered)
     return SOMETHING_NOT_DONE if summaries[-1]["not_done"] else 0
 
 
@@ -202,15 +203,18 @@ class _Work:
         outside = together.tries_outside(tried.made, self.program.texts, families)
         return f"{outside} tries it outside of transactions" if outside else None
 
-    def _planned(self, texts: dict[str, str], one: Together | None = None, with_operations=False):
+    def _planned(
+        self, texts: dict[str, str], one: Together | None = None, with_operations=False, wanted=None
+    ):
         """The plan for sources, in which the locks of `one` are one, and what it is made with."""
-        program = self.program
+        program, wanted = self.program, wanted or self.wanted
         program.put(texts)
         written = wrappers.write_out(texts, program.active_macros)
         sources = {name: CText(name, text) for name, text in texts.items()}
         hidden = hiddenmacros.find(sources, written, written.names, program.active_macros)
         program.put(written.texts)
-        wanted = self.wanted.with_one(*(f.name for f in one.families)) if one else self.wanted
+        if one:
+            wanted = wanted.with_one(*(f.name for f in one.families))
         names = locks.names_of(written)
         found = program.facts("sections", **names)
         words = [
@@ -234,6 +238,22 @@ class _Work:
         made = plan.make(program, wanted, graph, found, written, hidden)
         _restore_trylocks(program, made, written.texts, changes)
         return _Planned(made, graph, written, one)
+
+    def words_to_offer(self, summary: dict) -> set[str]:
+        """Of the locks that stay, those that can all be words at once: it is tried."""
+        offered = {
+            name
+            for name, lock in summary["locks"].items()
+            if not lock["rewritten"] and "?" not in name and name not in summary["not_asked"]
+        }
+        while offered:
+            which = re.compile(f"^({'|'.join(re.escape(name) for name in offered)})$")
+            wanted = dataclasses.replace(self.wanted, words=which)
+            words = self._planned(self.before, wanted=wanted).made.words
+            if words == offered:
+                break
+            offered &= words
+        return offered
 
     def _rewritten(self, planned: _Planned, how: How, folder: str | None) -> dict:
         made = planned.made
@@ -311,7 +331,7 @@ def _summary(made, output) -> dict:
     locks_ = {}
     for op in made.operations:
         lock = locks_.setdefault(
-            op.key, {"sections": 0, "rewritten": 0, "atomic": 0, "word": op.key in made.words}
+            op.key, {"sections": 0, "rewritten": 0, "atomic": 0, "word": made.is_word(op)}
         )
         lock["sections"] += op.kind in ("lock", "trylock")
     for section in chosen:
@@ -325,15 +345,10 @@ def _summary(made, output) -> dict:
     }
 
 
-def _offer_words(summary: dict) -> None:
-    """Locks whose sections cannot all be blocks may still be words."""
-    stay = [
-        re.escape(name)
-        for name, lock in sorted(summary["locks"].items())
-        if not lock["rewritten"] and "?" not in name and name not in summary["not_asked"]
-    ]
-    if stay:
-        print(f"These may be words: --words '^({'|'.join(stay)})$'", file=sys.stderr)
+def _offer_words(names: set[str]) -> None:
+    if names:
+        which = "|".join(re.escape(name) for name in sorted(names))
+        print(f"These can be words: --words '^({which})$'", file=sys.stderr)
 
 
 def _print_summary(summaries: list[dict], summary: dict, json_file: str | None) -> None:

@@ -22,6 +22,12 @@ _CALLS = re.compile(r"\bpthread_mutex_(?:lock|unlock|trylock)\s*\(")
 _TIMED_CALLS = re.compile(r"\bpthread_mutex_(?:timedlock|clocklock)\s*\(")
 _INITIALIZES = re.compile(r"\bpthread_mutex_init\s*\(")
 _SETS_SHARED = re.compile(r"\bpthread_mutexattr_setpshared\s*\(")
+_SETS_KIND = re.compile(r"\bpthread_mutexattr_setkind_np\s*\(|\bpthread_mutexattr_settype\s*\(")
+_PLAIN_KIND = re.compile(r"PTHREAD_MUTEX_(NORMAL|DEFAULT|FAST_NP|TIMED_NP|ADAPTIVE_NP)")
+_KIND_AT_START = re.compile(r"\bPTHREAD_(?:RECURSIVE|ERRORCHECK)_MUTEX_INITIALIZER_NP\b")
+_BEFORE_START = re.compile(  # a variable, a member by its name, an array of nothing but mutexes
+    r"(\w+)\s*=\s*$|\bpthread_mutex_t\s+(\w+)\s*(?:\[[^][]*\]\s*)+=\s*\{[^{}]*$"
+)
 _NO_ATTRIBUTES = re.compile(r"(?:\(\s*\w+\s*\*?\s*\)\s*)?(?:NULL|0|nullptr)")
 
 
@@ -183,9 +189,31 @@ def timed(text: CText) -> list[tuple[int, str]]:
     ]
 
 
-def shared_between_processes(texts: dict[str, CText]) -> list[tuple[CText, int, set[str] | None]]:
-    """Where locks are made that other processes may use, and their names; None: any."""
-    if not any(_may_share(text) for text in texts.values()):
+Made = tuple[CText, int, "set[str] | None"]  # where locks are made, and their names; None: any
+
+
+def shared_between_processes(texts: dict[str, CText]) -> list[Made]:
+    """Where locks are made that other processes may use."""
+    return _with_attributes(texts, _SETS_SHARED, re.compile("PTHREAD_PROCESS_PRIVATE"))
+
+
+def counting_or_checking(texts: dict[str, CText]) -> list[Made]:
+    """Where locks are made that may be recursive or error-checking."""
+    found = _with_attributes(texts, _SETS_KIND, _PLAIN_KIND)
+    for text in texts.values():
+        for match in _KIND_AT_START.finditer(text.code):
+            named = _BEFORE_START.search(text.code, 0, match.start())
+            found.append((text, match.start(), {named[1] or named[2]} if named else None))
+    return found
+
+
+def _with_attributes(texts: dict[str, CText], sets: re.Pattern, plain: re.Pattern) -> list[Made]:
+    """Where locks are made with attributes, in a program that sets one otherwise than `plain`."""
+    if not any(
+        text.blocks(match.start()) and not plain.fullmatch(text.arguments(match.start())[-1])
+        for text in texts.values()
+        for match in sets.finditer(text.code)
+    ):
         return []
     found, graph = [], None
     for text in texts.values():
@@ -202,9 +230,10 @@ def shared_between_processes(texts: dict[str, CText]) -> list[tuple[CText, int, 
     return found
 
 
-def _may_share(text: CText) -> bool:
-    calls = [m.start() for m in _SETS_SHARED.finditer(text.code) if text.blocks(m.start())]
-    return any("PTHREAD_PROCESS_PRIVATE" not in text.arguments(at) for at in calls)
+def is_among(key: str, names: set[str] | None) -> bool:
+    """Whether a lock may be one of those made; members are told apart by their own name alone."""
+    last = key.rsplit(".", 1)[-1]
+    return names is None or key.startswith("?") or last in {n.rsplit(".", 1)[-1] for n in names}
 
 
 def _left_out(text: str, at: int) -> bool:

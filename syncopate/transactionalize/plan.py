@@ -49,10 +49,14 @@ class Plan:
     stays: set[str] = field(default_factory=set)  # condition variables
     words: set[str] = field(default_factory=set)  # locks that small transactions take
     word_operations: list[Operation] = field(default_factory=list)
+    pointed: list[Operation] = field(default_factory=list)  # each on one of several locks
     unfit: dict[str, str] = field(default_factory=dict)  # functions GCC spoils -> what they do
 
     def stays_lock(self, key: str) -> bool:
         return key in self.kept or key in self.not_asked
+
+    def is_word(self, op: Operation) -> bool:
+        return op.key in self.words or bool(op.may and op.may <= self.words)
 
     def word_under(self, use: conditions.Use) -> str | None:
         """The lock that a wait gives back, if that is a word."""
@@ -62,7 +66,12 @@ class Plan:
         return [s for s in self.formed if not self.stays_lock(s.lock.key)]
 
     def keep(self, key: str, file: str, line: int, why: str, chain=(), kind="section") -> None:
-        self.kept.setdefault(key, []).append(NotDone(file, line, kind, key, why, list(chain)))
+        entries, entry = (
+            self.kept.setdefault(key, []),
+            NotDone(file, line, kind, key, why, [*chain]),
+        )
+        if entry not in entries:
+            entries.append(entry)
 
     def section_of(self, use: conditions.Use) -> Section | None:
         """The innermost section around a use, of those that are formed."""
@@ -106,13 +115,13 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     _keep_what_is_timed(plan, program, everywhere)
     _keep_what_macros_hide(plan, everywhere, hidden)
     wordlocks.choose(plan, program, wanted, everywhere)
-    _keep_what_pointers_mean(plan, everywhere)
     _keep_what_processes_share(plan, program, everywhere)
     for file, line, name in written.pointers:
         for key in {op.key for op in plan.operations}:
             plan.words.discard(key)
             plan.keep(key, file, line, f"{name} may be called for it through a pointer")
-    plan.word_operations = [op for op in plan.word_operations if op.key in plan.words or op.may]
+    plan.pointed = [op for op in everywhere if op.may]
+    wordlocks.settle(plan)
     _form_sections(plan, found)
     _refuse_overlaps(plan)
     known = -1
@@ -172,22 +181,12 @@ def _keep_what_macros_hide(plan: Plan, everywhere: list[Operation], hidden) -> N
                            if not use.condition or u.name == last_word(use.condition)}  # fmt: skip
 
 
-def _keep_what_pointers_mean(plan: Plan, everywhere: list[Operation]) -> None:
-    """A pointer that may mean one of several locks leaves them all as they are, or all words."""
-    for op in everywhere:
-        if op.may and not op.may <= plan.words:
-            for key in op.may:
-                plan.words.discard(key)
-                plan.keep(key, op.text.path, op.line, "a pointer may mean it, or another lock")
-
-
 def _keep_what_processes_share(plan: Plan, program: Program, everywhere: list[Operation]) -> None:
     """Transactions are of one process, and so are words."""
     keys = {op.key for op in everywhere}
     for text, at, names in locks.shared_between_processes(program.texts):
-        ends = None if names is None else {name.rsplit(".", 1)[-1] for name in names}
         for key in keys:
-            if ends is None or key.startswith("?") or key.rsplit(".", 1)[-1] in ends:
+            if locks.is_among(key, names):
                 plan.words.discard(key)
                 why = "its attributes may share it between processes"
                 plan.keep(key, text.path, text.line(at), why)
@@ -203,7 +202,7 @@ def _form_sections(plan: Plan, found: list) -> None:
         if fact.kind not in ("pair", "held") or not text:
             continue
         lock = place.get((fact.file, text.offset(fact.line, fact.column)))
-        if lock and lock.key in plan.words:
+        if lock and plan.is_word(lock):
             continue
         if lock and fact.kind == "held":
             held.setdefault(lock, []).append(fact.more["to_line"])
@@ -216,7 +215,7 @@ def _form_sections(plan: Plan, found: list) -> None:
         for unlock in unlocks:
             owners.setdefault(unlock, []).append(lock)
     for op in plan.operations:
-        if op.key in plan.words:
+        if plan.is_word(op):
             continue
         if op.kind == "trylock":
             plan.keep(

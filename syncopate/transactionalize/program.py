@@ -52,6 +52,8 @@ class Program:
         self.broken: dict[str, CompilerError] = {}  # files that cannot be judged, and why
         self._macros: dict[str, str] | None = None
         self._facts: dict[tuple, list[semantic.Fact]] = {}
+        self._graphs: dict[tuple, CallGraph] = {}  # of sources that were asked about before
+        self._bit_fields: dict[tuple, dict] = {}
         if len(set(self.names)) != len(self.names):
             raise Failure("transactionalize: a file is given twice", BAD_USE)
 
@@ -78,6 +80,9 @@ class Program:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="latin-1", newline="") as file:
                 file.write(text)
+
+    def _sources_now(self) -> tuple:
+        return tuple((name, text.text) for name, text in sorted(self.texts.items()))
 
     def compiled(self) -> list[str]:
         """The sources that the compiler can be asked about."""
@@ -214,6 +219,12 @@ class Program:
 
     def bit_fields(self) -> dict[str, list[bitfields.Access]]:
         """Function -> the bit-fields that it touches, in the sources as they are."""
+        now = self._sources_now()
+        if now not in self._bit_fields:
+            self._bit_fields[now] = self._find_bit_fields()
+        return self._bit_fields[now]
+
+    def _find_bit_fields(self) -> dict[str, list[bitfields.Access]]:
         found: dict[str, list[bitfields.Access]] = {}
         kept = [flag for flag in self.flags if re.match(r"-(std=|ansi|f|m)", flag)]
         for number, name in enumerate(self.compiled(), 1):
@@ -238,6 +249,12 @@ class Program:
     def call_graph(self) -> CallGraph:
         """Who calls whom in the sources as they are; what does not compile is `broken` from then
         on. A Failure where nothing does."""
+        now = self._sources_now()
+        if now not in self._graphs:
+            self._graphs[now] = self._find_call_graph()
+        return self._graphs[now].fresh()
+
+    def _find_call_graph(self) -> CallGraph:
         graph = CallGraph()
         for number, name in enumerate(self.sources(), 1):
             self._progress(f"calls: {number} of {len(self.sources())} files")

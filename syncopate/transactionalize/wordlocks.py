@@ -18,7 +18,7 @@ _NAMES = {
 
 def choose(plan, program, wanted, everywhere: list[locks.Operation]) -> None:
     """Sets the plan's words. A lock that cannot be one stays a lock, with the reason."""
-    keys = {op.key for op in everywhere if wanted.as_word(op.key)}
+    keys = {op.key for op in everywhere if wanted.as_word(op.key) and not _is_pointer(op.key)}
     unknown = [op for op in everywhere if op.key.startswith("?")]
     for key in sorted(keys):
         if key in plan.kept:
@@ -29,11 +29,25 @@ def choose(plan, program, wanted, everywhere: list[locks.Operation]) -> None:
             plan.keep(key, op.text.path, op.line, f"cannot be a word: {why}")
         else:
             plan.words.add(key)
-    plan.word_operations = [
-        op
-        for op in everywhere
-        if (op.key in plan.words or (op.may and op.may <= plan.words)) and op.call in _NAMES
-    ]
+    plan.word_operations = [op for op in everywhere if plan.is_word(op) and op.call in _NAMES]
+
+
+def _is_pointer(key: str) -> bool:
+    """Whether a name stands for whatever a pointer means, not for a lock."""
+    return key.startswith("?") and not key.startswith("?.")
+
+
+def settle(plan) -> None:
+    """A pointer that may mean one of several locks leaves them all as they are, or all words."""
+    known = None
+    while known != plan.words:
+        known = set(plan.words)
+        for op in plan.pointed:
+            if not plan.is_word(op):
+                plan.words -= op.may
+                for key in op.may:
+                    plan.keep(key, op.text.path, op.line, "a pointer may mean it, or another lock")
+    plan.word_operations = [op for op in plan.word_operations if plan.is_word(op)]
 
 
 def _refusal(key: str, plan, program, unknown: list[locks.Operation]) -> str | None:
@@ -44,6 +58,9 @@ def _refusal(key: str, plan, program, unknown: list[locks.Operation]) -> str | N
         same = op.key.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
         if not op.key.startswith("?.") or same:
             return f"a pointer may mean it at {op.text.path}:{op.line}"
+    for text, at, names in locks.counting_or_checking(program.texts):
+        if locks.is_among(key, names):
+            return f"it may be recursive or error-checking ({text.path}:{text.line(at)})"
     for use in plan.uses:
         place = f"{use.text.path}:{use.line}"
         if not use.waits or not use.may_wait_on(key):
@@ -62,9 +79,9 @@ def judge(plan) -> None:
         key = plan.word_under(use)
         if key and use.name in plan.stays:
             plan.words.discard(key)
-            plan.word_operations = [op for op in plan.word_operations if op.key != key]
             why = f"cannot be a word: waits for {use.name}, which stays as it is"
             plan.keep(key, use.text.path, use.line, why)
+    settle(plan)
 
 
 def waits(call, plan) -> str | None:

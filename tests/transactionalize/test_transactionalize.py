@@ -369,10 +369,29 @@ def test_locks_as_words(tmp_path):
 def test_words_are_offered():
     """What is offered is what makes all three locks of the program no mutexes."""
     program = [PROGRAMS / "word_locks.c", "--", "-I", PROGRAMS]
-    said = transactionalize(*program).stderr.splitlines()[-1]
-    offered = re.fullmatch(r"These may be words: --words '(.*)'", said)[1]
+    offered = offered_words(program)
     assert offered == "^(item_locks|list_lock|maintenance_lock)$"
     assert transactionalize("--words", offered, *program).returncode == 0
+
+
+def offered_words(program: list) -> str:
+    said = transactionalize(*program).stderr.splitlines()[-1]
+    return re.fullmatch(r"These can be words: --words '(.*)'", said)[1]
+
+
+def test_only_what_can_be_a_word_is_offered(tmp_path):
+    """Not what is recursive or checks, has time limits, or shares a pointer with such a one; nor is
+    that a word when it is asked for, and a pointer to it takes it as what it is."""
+    program = [PROGRAMS / "offered.c", "--", "-I", PROGRAMS]
+    assert offered_words(program) == "^(adaptive|one|other|plain)$"
+    done = rewrite(tmp_path, ["offered.c"], "--words", ".", status=3)
+    words = {name for name, lock in done["locks"].items() if lock["word"]}
+    assert words == {"adaptive", "one", "other", "plain", "?i%3?&one:&other"}
+    assert not words & {entry["what"] for entry in done["not_done"]}
+    text = (tmp_path / "out/offered.c").read_text()
+    assert "take_which(i % 2 ? &timed : &or_timed)" in text
+    expected = run(PROGRAMS, ["offered.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["offered.c"], tmp_path / "rewritten") == expected
 
 
 def test_without_words_these_locks_stay(tmp_path):

@@ -69,13 +69,23 @@ def dispatch(arguments: list[str]) -> int:
         from syncopate.commands.record import main as command
     elif name == "go-on-recording":  # src/launcher alone says so
         from syncopate.commands.record import go_on as command
-    elif name == "c++":
+    else:
+        from syncopate.base import ending
+
+        ending.as_interrupts()
+        command = _undoing(name)
+    return command(rest)
+
+
+def _undoing(name: str):
+    """A command that leaves by itself, with nothing left behind."""
+    if name == "c++":
         from syncopate.machines.cxx import main_cxx as command
     elif name == "cc":
         from syncopate.machines.cxx import main_cc as command
     else:
         command = _with_packages(name)
-    return command(rest)
+    return command
 
 
 def _with_packages(name: str):
@@ -114,7 +124,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"syncopate: {text}", file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
-        return 130
+        from syncopate.base import ending
+
+        return ending.status()
     except BrokenPipeError:
         _discard_output()
         return 141

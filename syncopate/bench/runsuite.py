@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from syncopate.base import ending
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
             " goes on with the rest",
             file=sys.stderr,
         )
-        return 130
+        return ending.status()
     if refused:
         raise Failure(f"bench: {refused}", BAD_USE)
     return show(file)

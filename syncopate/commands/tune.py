@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import signal
 
 from syncopate.base import locktable
 from syncopate.base.arguments import Parser
@@ -22,7 +21,7 @@ def _parser() -> Parser:
         "better to a policy file, if anything is; `syncopate run --policy FILE` applies it.\n"
         "Its output is not shown. Nothing else should run on the machine meanwhile.",
         epilog="Exit status: 0, also when nothing is better; 1 the program failed, 2 bad use,\n"
-        "130 interrupted: what was found by then is written.",
+        "130 interrupted (143 by SIGTERM, 129 by SIGHUP): what was found by then is written.",
     )
     parser.add_argument(
         "--metric",
@@ -62,7 +61,6 @@ def main(arguments: list[str]) -> int:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
     command = [*options.program, *arguments[end + 1 :]]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _check_place(options.output)
     metric = Metric.parse(options.metric, options.smaller_is_better)
     only = options.locks.split(",") if options.locks else []

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 
+from syncopate.base import ending
 from syncopate.base.since import zip_equal
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.search import Dropped
@@ -119,17 +120,17 @@ def _end(process: subprocess.Popen, grace: float) -> None:
 
 @contextlib.contextmanager
 def _interrupts_later():
-    """SIGINT and SIGTERM, whose handlers raise KeyboardInterrupt, do so at the end of the block."""
+    """The signals whose handlers raise KeyboardInterrupt do so at the end of the block."""
     came = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: came.append(True)) for number in numbers]
+    numbers = (signal.SIGINT, *ending.ENDING)
+    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
     try:
         yield
     finally:
         for number, handler in zip_equal(numbers, before):
             signal.signal(number, handler)
     if came:
-        raise KeyboardInterrupt
+        signal.raise_signal(came[0])
 
 
 def _signal(process: subprocess.Popen, number: int) -> None:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping
 
-from syncopate.base import locktable, optiontable, wholefile
+from syncopate.base import ending, locktable, optiontable, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.launch import policy, preload, program
@@ -67,7 +67,7 @@ class Session:
         except KeyboardInterrupt:
             self.progress.done()
             self._finish(search, "interrupted; ")
-            return 130
+            return ending.status()
         self.progress.done()
         self._finish(search, "")
         return 0

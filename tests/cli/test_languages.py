@@ -202,7 +202,8 @@ def is_javas(found: dict, kind: str, said: str) -> None:
     waits, name = JAVAS[kind]
     first = found["locks"][0]
     assert first["name"].startswith(name)
-    assert first["waits"][waits]["total_ns"] == pytest.approx(int(said.split()[0]), rel=0.05)
+    # Its own clock runs from before the wait until after it: the VM has work of its own between.
+    assert int(said.split()[0]) / 2 < first["waits"][waits]["total_ns"] <= int(said.split()[0])
     assert "Known.waitHere" in functions(first["waiters"])
     assert {"Known.keep", "Known.holdHere"} & set(functions(first["holders"]))
     block = max(found["blocks"], key=lambda each: each["ns"])

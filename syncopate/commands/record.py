@@ -435,7 +435,7 @@ def say_where(record: str, named: str, options: dict) -> None:
         if "--tm" in options:
             needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)"
         elif openmp.wanted(options):
-            needs = ", or does not use OpenMP"
+            needs = ", or calls no OpenMP runtime that it has loaded"
         print(
             f"syncopate: no record was written to {where}: the program ended before the library"
             f" started, or replaced its environment{needs}",

@@ -246,7 +246,16 @@ def test_keeping_regions_is_advised_where_their_starts_and_ends_take_the_time():
     assert not notes_for(REGION_OF_GNU, 5000, 131072)  # they wait for work
 
 
-def test_a_program_without_openmp_is_said_to_be_one(tmp_path):
-    done = run_cli("record", "--omp", "-o", tmp_path / "none.rec", "--", "true")
+@pytest.mark.parametrize("linked_in", [False, True])
+def test_a_program_that_calls_no_loaded_runtime_is_said_to_be_one(tmp_path, linked_in):
+    program = "true"
+    if linked_in:
+        (tmp_path / "region.c").write_text("int main(void) {\n#pragma omp parallel\n  ;\n}\n")
+        code = compiled(tmp_path / "region.o", "-c", tmp_path / "region.c")
+        asked = ["gcc", "-print-file-name=libgomp.a"]
+        runtime = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        program = tmp_path / "region"
+        subprocess.run(["gcc", code, runtime, "-o", program], check=True)
+    done = run_cli("record", "--omp", "-o", tmp_path / "none.rec", "--", program)
     assert done.returncode == 0
-    assert done.stderr.endswith("or replaced its environment, or does not use OpenMP\n")
+    assert done.stderr.endswith("environment, or calls no OpenMP runtime that it has loaded\n")

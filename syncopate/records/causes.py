@@ -263,11 +263,11 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     mostly = of["slept"] >= MOSTLY * of["watched"]
     if not of["watched"]:
         return
-    blockers = None
-    if not (mostly or share >= MOSTLY):
-        blockers = _sleeping_blockers(lock)
-        if blockers is None:
-            return
+    # By chance one, two or none of few such holds are among those that were seen: who keeps others
+    # waiting is known from all waits.
+    blockers = None if mostly else _sleeping_blockers(lock)
+    if not (mostly or blockers or share >= MOSTLY):
+        return
     why = f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])} holds seen"
     if mostly:
         why += _mean(lock)
@@ -282,10 +282,8 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     else:
         why += f", and these have {percent(share)} of the time that it is held"
         sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
+    known = facts._replace(calls=[*facts.blamed]) if facts and not mostly else facts
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
-    known = facts
-    if blockers and facts:
-        known = facts._replace(calls=[*facts.blamed])
     calls = [call for kind in kinds for call in _calls(known, kind)]
     if not calls:
         yield Reason(

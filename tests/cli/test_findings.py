@@ -437,6 +437,27 @@ def test_advice_names_those_calls_that_it_is_about():
     assert reason.do.startswith("sleep after the release (usleep), or wait at")
 
 
+@pytest.mark.parametrize("slept_share", [None, 0.02, 0.99])
+@pytest.mark.parametrize("blockers", [None, {"share": 0.98, "watched": 2, "slept": 2}])
+def test_few_holds_that_sleep_are_told_alike_however_many_of_them_were_seen(slept_share, blockers):
+    """By what blocks others, where that is known; what is called is that of the blockers, too."""
+    seen = {"watched": 280, "preempted": 0, "preemptions": 0, "slept": 2}
+    seen |= {"slept_share": slept_share, "blockers": blockers}
+    waits = {"mutex": {"count": 20, "total_ns": 300 * MS}}
+    lock = {"object": "mutex", "hold": {"mean_ns": MS, "interrupted": seen}, "waits": waits}
+    calls = [
+        Call(name, kind, "", False, 1.0) for name, kind in (("fsync", "io"), ("usleep", "sleep"))
+    ]
+    facts = Facts(1.0, calls[:1], 0.0, [], blamed=calls[1:])
+    found = [*causes._sleeps(lock, facts)]
+    assert len(found) == (blockers is not None or slept_share == 0.99)
+    for reason in found:
+        told = "sleeps meanwhile: in 2 of 2 of their" if blockers else "2 of 280 holds seen, and"
+        assert told in reason.why
+        assert "its section calls usleep" in reason.why
+        assert reason.do.startswith("sleep after the release (usleep), or wait at")
+
+
 @pytest.mark.parametrize(("taken", "starved"), [(1000, True), (150, False)])
 def test_writers_that_readers_keep_out(tmp_path, taken, starved):
     """Three readers hold it all the time, one beside the other; or it is held for half of it."""

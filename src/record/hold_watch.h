@@ -1,7 +1,15 @@
-// hold_watch.h -- whether the holder of a sampled section lost its processor in it.
+// hold_watch.h -- the holds of a thread that are being measured, and whether it lost its processor
+// in them.
+//
+// Locks are taken inside each other and released in any order, so that several holds may be under
+// way. A new one leaves the others alone: were an outer one given up for it, long holds would be
+// the ones missing; were it left out, so would be all of a lock that is only taken where an outer
+// one is measured, as two locks that are always taken together are.
 #pragma once
 
 #include <cstdint>
+
+#include <syncopate/machine/switch_mark.h>
 
 namespace syncopate::record {
 
@@ -13,15 +21,45 @@ enum class asking : std::uint8_t {
   if_free,  // watch only if that takes none
 };
 
-// Around a sampled hold, inside the section; the second before the release.
-void begin_hold_watch(asking) noexcept;
-void end_hold_watch() noexcept;
-// After the release: counts what was seen in a row of kind `holder` (format.h).
-void write_hold_watch(thread_state&, std::uint32_t lock) noexcept;
-[[nodiscard]] bool has_hold_watch() noexcept;
-// Whether the hold that was watched kept its processor, but for giving it up by itself.
-// Requires: has_hold_watch().
-[[nodiscard]] bool hold_ran_on() noexcept;
-void drop_hold_watch() noexcept;
+struct hold_sample {
+  const void* object = nullptr;
+  std::uint64_t since = 0;  // ticks
+  std::uint32_t id = 0;
+  std::uint32_t weight = 0;  // of how many acquisitions it is the sample
+  enum : std::uint8_t { unwatched, watching, watched } watch = unwatched;
+  std::uint32_t preemptions = 0, sleeps = 0;  // while watched
+
+  // Whether it was watched, and kept its processor, but for giving it up by itself.
+  [[nodiscard]] bool ran_on() const noexcept { return watch == watched && preemptions == 0; }
+};
+
+// One thread's. The calls for one hold are begin(), end_watch(), take().
+class hold_samples {
+ public:
+  // Inside the section. `since`: ticks, 0: what this takes is no part of the hold. Where there is
+  // no room it is left out.
+  void begin(const void* object, std::uint64_t since, std::uint32_t id, std::uint32_t weight,
+             asking) noexcept;
+  [[nodiscard]] bool has(const void* object) const noexcept;
+  // Before the release.
+  void end_watch(const void* object) noexcept;
+  // Behind it; one without an object where there is none.
+  hold_sample take(const void* object) noexcept;
+  void drop_all() noexcept;
+
+ private:
+  static constexpr std::uint32_t most = 4;
+
+  void drop(std::uint32_t place) noexcept;
+  void tell_fast_paths() const noexcept;
+  void note_switches() noexcept;
+
+  machine::switch_mark mark_;
+  std::uint32_t count_ = 0;
+  hold_sample holds_[most];  // the newest one last
+};
+
+// Counts a hold that was watched in a row of kind `holder` (format.h).
+void write_hold_watch(thread_state&, std::uint32_t lock, const hold_sample&) noexcept;
 
 }  // namespace syncopate::record

@@ -78,7 +78,7 @@ class holding {
 
 struct thread_state;
 
-// All thread-local data of the recorder besides current_hold: 16 bytes.
+// All thread-local data of the recorder besides those of recorder.h: 16 bytes.
 struct thread_local_data {
   thread_state* state = nullptr;
   bool inside = false;  // this thread executes recorder code: nested calls do nothing

@@ -31,7 +31,6 @@
 
 #include "record/address_index.h"
 #include "record/futex_wakes.h"
-#include "record/hold_watch.h"
 #include "record/stacks.h"
 #include "record/threads.h"
 
@@ -196,14 +195,9 @@ void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
 }
 
 void begin_hold(const void* object, std::uint32_t id, std::uint32_t weight) noexcept {
-  const std::uint64_t now = machine::ticks();
-  hold_sample& sample = current_hold;
-  // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
-  // missing. One that never ends (released by another thread) is given up after a second.
-  if (sample.object != nullptr && sample.object != object && now - sample.since <= ticks_per_second)
-    return;
-  begin_hold_watch(asking::always);
-  sample = {object, machine::ticks(), id, weight};
+  entry inside;  // a signal handler's locks would find a hold half begun
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t != nullptr) t->holds.begin(object, 0, id, weight, asking::always);
 }
 
 own_count& own_count_of(thread_state& t, const void* object) noexcept {

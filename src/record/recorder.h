@@ -118,17 +118,19 @@ inline void read_ends(const void* object) noexcept {
   change_read_held(reinterpret_cast<std::uintptr_t>(object), 0, read_ends_elsewhere);
 }
 
-// The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
-// stands for nothing in sums, since who waited is not like the others), taken back by released()
-// when `object` is what it samples: a release must call that then. The fast path's test is one load
-// and compare.
-struct hold_sample {
-  const void* object = nullptr;
-  std::uint64_t since = 0;
-  std::uint32_t id = 0;
-  std::uint32_t weight = 0;  // of how many acquisitions it is the sample
+// Whether the calling thread may be measuring its hold of `object`: counted() begins that (and
+// wait_end(): that one stands for nothing in sums, since who waited is not like the others), and
+// released() ends it: a release must call that then. Never false where it is measured. With one
+// hold under way, as nearly always, true of its object alone; with several, of all whose addresses
+// agree with theirs in the bits in which these agree with each other (hold_watch.cpp sets both).
+struct measured_holds {
+  std::uintptr_t agreed = ~std::uintptr_t{0};  // bits; none under way: all, and `bits` 0
+  std::uintptr_t bits = 0;
 };
-extern thread_local constinit hold_sample current_hold __attribute__((tls_model("initial-exec")));
+extern thread_local constinit measured_holds measured __attribute__((tls_model("initial-exec")));
+inline bool may_be_measured(const void* object) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(object) & measured.agreed) == measured.bits;
+}
 
 // The time between two sections that is being measured in this thread: since the release of
 // `object` where its hold was sampled for sums, until the thread wants it again. A lock call says
@@ -218,7 +220,7 @@ void speculated(std::uint32_t id, const speculation_counts&) noexcept;
 // section did.
 std::uint64_t hold_ends_now(const void* object, bool contended) noexcept;
 inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
-  return contended || current_hold.object == object ? hold_ends_now(object, contended) : 0;
+  return contended || may_be_measured(object) ? hold_ends_now(object, contended) : 0;
 }
 
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a

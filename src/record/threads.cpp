@@ -10,7 +10,6 @@
 
 #include <sys/prctl.h>
 
-#include "record/hold_watch.h"
 #include "record/objects.h"
 #include "record/stacks.h"
 #include "record/usage.h"
@@ -18,7 +17,6 @@
 namespace syncopate::record {
 
 constinit thread_local thread_local_data local;
-constinit thread_local hold_sample current_hold;
 constinit thread_local section_gap current_gap;
 constinit thread_local const void* trying_for = nullptr;
 constinit thread_local std::uint64_t* read_held = nullptr;
@@ -290,9 +288,8 @@ void thread_end() noexcept {
   publish(t->entry->open.since, 0u);  // of a wait that was canceled
   tell_capture_ticks(*t);
   tell_counts(*t);
-  current_hold.object = nullptr;
+  t->holds.drop_all();
   current_gap.object = nullptr;
-  drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->entry->cpu_ns += since(cpu_before(*t->entry), cpu_time(CLOCK_THREAD_CPUTIME_ID));
   t->entry->delay_ns += since(t->entry->delay_before_ns, run_delay(t->entry->thread_id));
@@ -362,7 +359,7 @@ void forget_threads() noexcept {
   threads.slab_left = 0;
   threads.running.store(0, std::memory_order_relaxed);  // [K]
   local = {.state = nullptr, .inside = local.inside, .ended = false};
-  current_hold = {};
+  measured = {};
   current_gap = {};
   trying_for = nullptr;
   read_held = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/file.h"
+#include "record/hold_watch.h"
 #include "record/trails.h"
 #include "record/unwind.h"
 
@@ -113,6 +114,8 @@ struct thread_state {
   std::uint64_t capture_ticks;  // not yet in the header's
   trails seen_stacks;
   event_budget wait_events, hold_events;
+  hold_samples holds;
+  std::uint32_t gap_chance;  // waits.cpp
   wait told;     // under way, told by a language's run-time library (told.h); start 0: none
   wait pending;  // over, but not yet in its row
   bool is_pending;

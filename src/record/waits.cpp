@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "record/hold_watch.h"
 #include "record/objects.h"
 #include "record/stacks.h"
 #include "record/threads.h"
@@ -110,9 +109,15 @@ void note_waited(thread_state& t, const wait& w) noexcept {
   ++t.waits;
 }
 
-// What this takes is neither in the section nor in what is measured.
-void begin_gap(const thread_state& t, const void* object, std::uint32_t id,
+// What this takes is neither in the section nor in what is measured. One is measured at a time:
+// which of two is left to chance, or else of two locks that are always taken together none of one's
+// would be.
+void begin_gap(thread_state& t, const void* object, std::uint32_t id,
                std::uint32_t weight) noexcept {
+  if (current_gap.object != nullptr && current_gap.object != object) {
+    t.gap_chance = t.gap_chance * 1664525u + 1013904223u;  // Numerical Recipes' generator
+    if ((t.gap_chance >> 31) != 0) return;
+  }
   current_gap = {.object = object,
                  .since = 0,
                  .waited = t.waited,
@@ -278,12 +283,9 @@ void wait_end(wait& w, const void* object) noexcept {
   t->is_pending = true;
   // Else the hold is measured where it is its lock's turn, and the wait is written at the next one.
   if (w.weight == 0 && w.end - w.start < worth_a_hold()) return;
-  hold_sample& sample = current_hold;
-  if (sample.object != nullptr && sample.object != object &&
-      held - sample.since <= ticks_per_second)
-    return;
-  begin_hold_watch(w.used.cpu_ns != 0 ? asking::always : asking::if_free);
-  sample = {object, held, w.id, 0};
+  entry inside;
+  if (inside)
+    t->holds.begin(object, held, w.id, 0, w.used.cpu_ns != 0 ? asking::always : asking::if_free);
 }
 
 // What this takes is time with the lock held, hence the budget: it belongs to neither the hold nor
@@ -292,14 +294,18 @@ void wait_end(wait& w, const void* object) noexcept {
 std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   thread_state* const t = local.state;
   const bool is_release = contended && t != nullptr && !local.inside;
-  const bool is_sampled = current_hold.object == object;
+  const bool is_sampled = t != nullptr && !local.inside && t->holds.has(object);
+  if (!is_release && !is_sampled) return 0;
   std::uint32_t weight = 1;
   if (is_release && !is_sampled) {
     weight = t->turns.take(object);
     if (weight == 0) return 0;
   }
   const std::uint64_t now = machine::ticks();
-  if (is_sampled) end_hold_watch();
+  if (is_sampled) {
+    entry inside;
+    t->holds.end_watch(object);
+  }
   if (!is_release) return now;
   t->release = {now, 0, t->hold_events.allows(now), weight};
   if (t->release.is_event && asks_usage(*t)) {
@@ -449,21 +455,18 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
   std::uint64_t since = 0;
   std::uint32_t stands_for = 0;
   id = known_id(id);
-  hold_sample& sample = current_hold;
-  if (sample.object == object) {
-    since = sample.since;
-    if (id == 0) id = sample.id;
-    sample.object = nullptr;
-    if (sample.weight > 1) stands_for = sample.weight;  // else of a lock that was hardly used
+  thread_state* const mine = local.state;
+  if (const hold_sample hold = mine != nullptr ? mine->holds.take(object) : hold_sample{};
+      hold.object != nullptr) {
+    since = hold.since;
+    if (id == 0) id = hold.id;
+    if (hold.weight > 1) stands_for = hold.weight;  // else of a lock that was hardly used
     const std::uint64_t held = ended > since ? ended - since : 0;
-    add_hold(id, held, sample.weight);
-    thread_state* const t = has_hold_watch() ? this_thread() : nullptr;
-    if (t != nullptr) {
-      if (stands_for != 0 && hold_ran_on())
-        if (const row_slot* const slot = find_row(*t, id, row_kind(wait_kind::inside)))
-          count(*slot->row, held, stands_for);
-      write_hold_watch(*t, id);
-    }
+    add_hold(id, held, hold.weight);
+    if (stands_for != 0 && hold.ran_on())
+      if (const row_slot* const slot = find_row(*mine, id, row_kind(wait_kind::inside)))
+        count(*slot->row, held, stands_for);
+    write_hold_watch(*mine, id, hold);
   }
   if (!contended && stands_for == 0 && (local.state == nullptr || !local.state->is_pending)) return;
   thread_state* t = this_thread();

@@ -178,7 +178,12 @@ struct object {
   // ... and for one that had not.
   void uncontended_round() {
     counted();
-    if (record::current_hold.object == this) record::released(this, slot, false);
+    unlocked();
+  }
+  // The unlock call: of a lock that nobody waits for.
+  void unlocked() {
+    const std::uint64_t ended = record::hold_ends(this, false);
+    if (ended != 0) record::released(this, slot, false, ended);
   }
 };
 

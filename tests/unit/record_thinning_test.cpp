@@ -140,6 +140,92 @@ TEST(RecordThinning, TheFirstContendedReleasesAreAllMeasured) {
   EXPECT_EQ(read_record(dir.file()).rows.at(0).item.waits, 64u);
 }
 
+// ---- holds inside each other ---------------------------------------------------------------------
+
+// `depth` locks that are always taken together, so that it is the turn of all or of none: each by
+// `nap` after the one before, and released in this order. What the record says of them.
+constexpr unsigned turns = 16;
+contents nested(unsigned depth, std::vector<unsigned> released, std::vector<unsigned> again = {}) {
+  scratch dir;
+  const int status = in_child([&] {
+    static object locks[8];
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    for (unsigned i = 0; i < turns * record::first_period; ++i) {
+      for (unsigned n = 0; n < depth; ++n) {
+        locks[n].wanted();
+        locks[n].counted();
+        if (locks[n].count % record::first_period == 1) ::usleep(500);
+      }
+      for (const unsigned n : again) {  // let go of and taken inside, as by a condition variable
+        locks[n].unlocked();
+        locks[n].counted();
+      }
+      for (const unsigned n : released) locks[n].unlocked();
+    }
+    for (unsigned n = 0; n < depth; ++n)
+      if (record::may_be_measured(&locks[n])) return 2;
+    record::finish();
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  return read_record(dir.file());
+}
+
+double milliseconds(const contents& c, std::uint64_t ticks) {
+  return 1e3 * static_cast<double>(ticks) / static_cast<double>(c.header.ticks_per_second);
+}
+
+std::uint64_t count_of(const contents& c, std::uint32_t lock, record::wait_kind kind,
+                       unsigned counter = 64) {
+  std::uint64_t sum = 0;
+  for (const auto& row : c.rows)
+    if (row.item.lock == lock && row.item.kind == static_cast<std::uint32_t>(kind))
+      sum += counter < 64 ? row.item.histogram[counter] : row.item.waits;
+  return sum;
+}
+
+// Whether the kernel shows a sleep in a thread's mark.
+bool shows_sleeps() {
+  syncopate::machine::switch_mark mark;
+  mark.set();
+  ::usleep(1000);
+  return mark.taken().voluntary != 0;
+}
+
+TEST(RecordThinning, HoldsInsideEachOtherAreAllMeasured) {
+  const std::uint64_t watched = syncopate::machine::switch_mark::is_possible() ? turns : 0;
+  const std::uint64_t slept = shows_sleeps() ? turns : 0;
+  for (const auto& order :
+       {std::vector<unsigned>{0}, {1, 0}, {0, 1}, {2, 1, 0}, {0, 1, 2}, {1, 0, 2}, {3, 1, 2, 0}}) {
+    const auto depth = static_cast<unsigned>(order.size());
+    const contents c = nested(depth, order);
+    for (unsigned n = 0; n < depth; ++n) {
+      const record::lock_entry& lock = c.locks.at(n + 1);
+      EXPECT_EQ(lock.hold_samples, turns) << n << " of " << depth;
+      // The longest: from its own pause to the end of the last one's.
+      EXPECT_GE(milliseconds(c, lock.hold_max), 0.45 * (depth - n)) << n << " of " << depth;
+      EXPECT_EQ(count_of(c, n + 1, record::wait_kind::holder), watched);
+      EXPECT_EQ(count_of(c, n + 1, record::wait_kind::holder, record::sleeping_holds), slept);
+      EXPECT_GT(count_of(c, n + 1, record::wait_kind::outside), 0u) << n << " of " << depth;
+    }
+  }
+}
+
+TEST(RecordThinning, AnOuterHoldGoesOnWhereAnInnerLockIsLetGoOf) {
+  const contents c = nested(2, {1, 0}, {1});
+  const record::lock_entry &outer = c.locks.at(1), &inner = c.locks.at(2);
+  EXPECT_EQ(outer.hold_samples, turns);
+  EXPECT_GE(milliseconds(c, outer.hold_max), 0.9);
+  EXPECT_EQ(inner.acquisitions, 2 * outer.acquisitions);
+  EXPECT_EQ(inner.hold_samples, 2 * turns);
+}
+
+TEST(RecordThinning, MoreHoldsThanThereIsRoomForLeaveTheOuterOnesAlone) {
+  const contents c = nested(6, {5, 4, 3, 2, 1, 0});
+  for (unsigned n = 0; n < 6; ++n)
+    EXPECT_EQ(c.locks.at(n + 1).hold_samples, n < 4 ? turns : 0u) << n;
+}
+
 // ---- acquisitions that each thread counts by itself ---------------------------------------------
 
 // A stand-in for a reader-writer lock that readers take, as the preload library counts them.
@@ -152,7 +238,7 @@ struct shared_object {
     const std::uint32_t n = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
     if (record::is_sampled(n))
       record::counted(record::object_kind::rwlock, 0, this, &slot, &count, n);
-    if (record::current_hold.object == this) record::released(this, slot, false);
+    if (record::may_be_measured(this)) record::released(this, slot, false);
     return false;
   }
 };
@@ -379,7 +465,7 @@ void expect_long_waits_stand_for_themselves(End end) {
 TEST(RecordThinning, LongWaitsForLocksStandForThemselves) {
   expect_long_waits_stand_for_themselves([](record::wait& w, object* o) {
     record::wait_end(w, o);
-    if (record::current_hold.object == o) record::released(o, o->slot, false);
+    if (record::may_be_measured(o)) record::released(o, o->slot, false);
   });
 }
 

@@ -53,12 +53,12 @@ void lock_object_at(void* object, const void* identity) noexcept {
 }
 
 void unlock_object_at(void* object, const void* identity) noexcept {
-  if (__builtin_expect(record::enabled, 0) && record::current_hold.object == identity) {
+  if (__builtin_expect(record::enabled, 0) && record::may_be_measured(identity)) {
     const std::uint32_t id = record::identify(record::object_kind::mutex, 0, identity, nullptr);
     const bool contended = config.lock->contended(object);
     const std::uint64_t ended = record::hold_ends(identity, contended);
     config.lock->unlock(object);
-    record::released(identity, id, contended, ended);
+    if (ended != 0) record::released(identity, id, contended, ended);
     return;
   }
   config.lock->unlock(object);

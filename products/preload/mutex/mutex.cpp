@@ -192,8 +192,8 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
     if ((how == mode::elided && !elide::section::active()) ||
         (how == mode::chosen && o.has_default_lock()))
       return o.as_auto().unlock_uncontended() ? 0 : unlock_contended(m);
-    if (how == mode::recorded && record::current_hold.object != m &&
-        o.as_auto().unlock_uncontended()) [[likely]]
+    if (how == mode::recorded && !record::may_be_measured(m) && o.as_auto().unlock_uncontended())
+        [[likely]]
       return 0;
   }
   return unlock_general(m);

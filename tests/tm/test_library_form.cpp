@@ -5,6 +5,7 @@
 
 #include <syncopate/tm/atomically.h>
 
+#include <exception>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@ stm::var<unsigned char> small[16];
 stm::var<wide> big;
 stm::var<int> tokens;
 int actions;
+int alive;  // exceptions
 
 void add(unsigned number) {
   dice roll(number);
@@ -54,6 +56,31 @@ void consume() {
     });
 }
 
+struct counted {
+  counted() { ++alive; }
+  counted(const counted& other) = delete;
+  ~counted() { --alive; }
+};
+// A transaction that does this within two handlers, one of an exception that was thrown on.
+template <class What>
+bool in_handlers(What what) {
+  return stm::atomically([&](stm::tx& t) {
+    try {
+      try {
+        throw counted();
+      } catch (...) {
+        throw;
+      }
+    } catch (const counted&) {
+      try {
+        throw counted();
+      } catch (const counted&) {
+        what(t);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 int main() {
@@ -78,4 +105,27 @@ int main() {
     caught = true;
   }
   CHECK(caught && x.unsafe_get() == before + 1 && actions == 1);
+
+  // Handlers that are left by rolling back end: the thread is in those before, the exceptions are
+  // no more.
+  try {
+    throw 1;
+  } catch (int) {
+    const std::exception_ptr outer = std::current_exception();
+    const auto cancel = [](stm::tx& t) { t.cancel(); };
+    CHECK(!in_handlers(cancel));
+    CHECK(std::current_exception() == outer && alive == 0);
+    CHECK(in_handlers([&](stm::tx&) {
+      const std::exception_ptr inner = std::current_exception();
+      CHECK(!in_handlers(cancel));
+      CHECK(std::current_exception() == inner && alive == 2);
+    }));
+    CHECK(std::current_exception() == outer && alive == 0);
+    std::thread later(produce);
+    CHECK(in_handlers([](stm::tx& t) {
+      if (tokens.get(t) < 200) t.retry();
+    }));
+    later.join();
+    CHECK(std::current_exception() == outer && alive == 0 && std::uncaught_exceptions() == 0);
+  }
 }

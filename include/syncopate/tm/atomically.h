@@ -14,8 +14,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <type_traits>
+#ifdef __cpp_exceptions
+#include <cxxabi.h>
+#include <exception>
+#endif
 
 extern "C" {
 [[gnu::returns_twice]] std::uint32_t _ITM_beginTransaction(std::uint32_t, ...);
@@ -36,6 +39,32 @@ void _ITM_memcpyRnWt(void*, const void*, std::size_t);
 }
 
 namespace syncopate::tm {
+
+#ifdef __cpp_exceptions
+namespace detail {
+
+// The handlers of exceptions that the calling thread is in when a transaction begins.
+class handlers {
+ public:
+  handlers() noexcept : of_thread_(*reinterpret_cast<state*>(abi::__cxa_get_globals())) {}
+  // Leaves those that an attempt was in when it rolled back: their exceptions end.
+  void leave_others() const noexcept {
+    while (of_thread_.caught != before_.caught && of_thread_.caught != nullptr)
+      abi::__cxa_end_catch();
+    of_thread_.uncaught = before_.uncaught;
+  }
+
+ private:
+  struct state {  // __cxa_eh_globals (Itanium C++ ABI, section 2.2.2)
+    void* caught;
+    unsigned uncaught;
+  };
+  state& of_thread_;
+  const state before_ = of_thread_;
+};
+
+}  // namespace detail
+#endif
 
 // The running transaction. Made by atomically() only.
 class tx {
@@ -112,13 +141,17 @@ class var {
 // exception that leaves the body commits and passes on. Returns false if the body canceled.
 // Requires: what the body shares with other threads are var<T>s; it makes no object with a
 // destructor that must run while it calls get(), set() or anything of tx (starting again skips
-// destructors). Blocking; where it runs inside of another transaction, the outer one decides.
+// destructors; it may do so in a handler of an exception, which then ends). Blocking; where it runs inside of another transaction, the outer one decides.
 template <class Body>
 [[gnu::noinline]] bool atomically(Body&& body) {
   constexpr std::uint32_t instrumented_code = 1, aborted = 16;
+#ifdef __cpp_exceptions
+  const detail::handlers outside;
   std::exception_ptr failure;
-  if (_ITM_beginTransaction(instrumented_code) & aborted) return false;
+  const std::uint32_t begun = _ITM_beginTransaction(instrumented_code);
+  outside.leave_others();
   failure = nullptr;  // of an attempt that did not commit
+  if (begun & aborted) return false;
   tx t;
   try {
     body(t);
@@ -127,6 +160,12 @@ template <class Body>
   }
   _ITM_commitTransaction();
   if (failure) std::rethrow_exception(failure);
+#else
+  if (_ITM_beginTransaction(instrumented_code) & aborted) return false;
+  tx t;
+  body(t);
+  _ITM_commitTransaction();
+#endif
   return true;
 }
 

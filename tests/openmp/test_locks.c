@@ -189,6 +189,48 @@ static void locks_made_again(void) {
   }
 }
 
+// A copy of a lock that has been used is another lock, also when the first one is gone; a lock that
+// is moved while it is held is released where it is now. (libomp's words are numbers: copies share.)
+static void copied_locks(void) {
+#ifndef __clang__
+  enum { count = 3 };
+  omp_lock_t first, copies[count], later;
+  omp_nest_lock_t nest, nests[count], later_nest;
+  omp_init_lock(&first);
+  omp_init_nest_lock(&nest);
+  for (int r = 0; r < 2; ++r) {
+    omp_set_lock(&first);
+    omp_set_nest_lock(&nest);
+    omp_unset_lock(&first);
+    omp_unset_nest_lock(&nest);
+  }
+  for (int i = 0; i < count; ++i) copies[i] = first, nests[i] = nest;
+  omp_destroy_lock(&first);
+  omp_destroy_nest_lock(&nest);
+  omp_init_lock(&later);
+  omp_init_nest_lock(&later_nest);
+  CHECK(omp_test_lock(&later) && omp_test_nest_lock(&later_nest) == 1);
+#pragma omp parallel num_threads(count)
+  {
+    const int me = omp_get_thread_num();
+    CHECK(omp_test_lock(&copies[me]) && omp_test_nest_lock(&nests[me]) == 1);
+#pragma omp barrier
+    CHECK(!omp_test_lock(&copies[(me + 1) % count]));
+    CHECK(omp_test_nest_lock(&nests[(me + 1) % count]) == 0);
+#pragma omp barrier
+    omp_lock_t moved = copies[me];
+    omp_nest_lock_t moved_nest = nests[me];
+    omp_unset_lock(&moved);
+    omp_unset_nest_lock(&moved_nest);
+  }
+  omp_unset_lock(&later);
+  omp_unset_nest_lock(&later_nest);
+  for (int i = 0; i < count; ++i) omp_destroy_lock(&copies[i]), omp_destroy_nest_lock(&nests[i]);
+  omp_destroy_lock(&later);
+  omp_destroy_nest_lock(&later_nest);
+#endif
+}
+
 int main(void) {
   critical();
   hinted();
@@ -199,6 +241,7 @@ int main(void) {
   released_by_another();
   nest_locks();
   locks_made_again();
+  copied_locks();
   puts("locks: all hold");
   return 0;
 }

@@ -5,10 +5,13 @@
 // form a list, which only makers and releasers touch, under a lock of their own.
 //
 // Memory order (each tag stands at its site below)
+//   [L]  acquire load of the list of runtimes (caller.cpp).
 //   [B]  release store of a block, acquire load: who follows a number into it finds it cleared.
 //   [G]  relaxed: under pool_lock.
 //   [N]  acq_rel RMW that gives a word its number or takes it away, acquire where another was
 //        first: the entry is as take() has left it.
+//   [H]  relaxed: stored before the word has the number [N]. Of an entry that was given back, or
+//        is another lock's now, any value but ours says the same.
 
 #include <syncopate/locks/tatas_lock.h>
 #include <syncopate/wait/spin_then_park.h>
@@ -21,6 +24,7 @@
 #include <new>
 
 #include "openmp/locks/locks.h"
+#include "openmp/runtime/runtime.h"
 
 namespace syncopate::openmp {
 namespace {
@@ -49,13 +53,26 @@ pool_entry& at(std::uint32_t number) noexcept {
   return blocks[p.block].load(std::memory_order_acquire)[p.index];  // [B]
 }
 
+std::atomic_ref<std::uint32_t> home(pool_entry& entry) noexcept {
+  return std::atomic_ref<std::uint32_t>(entry.home);
+}
+
+// A name for the word's place that no other lock of the program has, as good as surely; not 0.
+std::uint32_t home_of(const std::uint32_t* word) noexcept {
+  const auto place = reinterpret_cast<std::uintptr_t>(word) / alignof(std::uint32_t);
+  return static_cast<std::uint32_t>(place ^ place >> 32) | 1u << 31;
+}
+
 std::uint32_t take() noexcept {
   const std::scoped_lock guard(pool_lock);
   if (first_free != 0) {
     const std::uint32_t number = first_free;
     pool_entry& entry = at(number);
-    first_free = entry.next_free;
-    std::memset(static_cast<void*>(&entry), 0, sizeof entry);
+    std::memcpy(&first_free, entry.object, sizeof first_free);
+    std::memset(entry.object, 0, sizeof entry.object);
+    entry.owner = 0;
+    entry.depth = 0;
+    entry.named_by = nullptr;
     return number;
   }
   const std::uint32_t number = ++dealt;
@@ -72,29 +89,59 @@ std::uint32_t take() noexcept {
 
 void give_back(std::uint32_t number) noexcept {
   const std::scoped_lock guard(pool_lock);
-  at(number).next_free = first_free;
+  pool_entry& entry = at(number);
+  home(entry).store(0, std::memory_order_relaxed);  // [H]
+  std::memcpy(entry.object, &first_free, sizeof first_free);
   first_free = number;
+}
+
+bool copies_are_the_same() noexcept {
+  for (const runtime* r = loaded_from(runtimes.load(std::memory_order_acquire));  // [L]
+       r != nullptr; r = loaded_from(r->next))
+    if (r->kind == family::llvm) return true;
+  return false;
+}
+
+// The word has no entry yet, or that of the lock of which it is a copy.
+pool_entry& make_entry(std::uint32_t* word, std::uint32_t known) noexcept {
+  if (known != 0 && copies_are_the_same()) return at(known);
+  const std::uint32_t fresh = take(), here = home_of(word);
+  home(at(fresh)).store(here, std::memory_order_relaxed);  // [H]
+  const std::atomic_ref<std::uint32_t> number(*word);
+  while (!number.compare_exchange_weak(known, fresh, std::memory_order_acq_rel,           // [N]
+                                       std::memory_order_acquire)) {                      // [N]
+    if (known == 0 || home(at(known)).load(std::memory_order_relaxed) != here) continue;  // [H]
+    give_back(fresh);
+    return at(known);
+  }
+  return at(fresh);
 }
 
 }  // namespace
 
 pool_entry& entry_of(std::uint32_t* word) noexcept {
-  const std::atomic_ref<std::uint32_t> number(*word);
-  std::uint32_t known = number.load(std::memory_order_acquire);  // [N]
-  if (__builtin_expect(known == 0, 0)) {
-    const std::uint32_t fresh = take();
-    if (number.compare_exchange_strong(known, fresh, std::memory_order_acq_rel,  // [N]
-                                       std::memory_order_acquire))               // [N]
-      known = fresh;
-    else give_back(fresh);
+  const std::uint32_t known =
+      std::atomic_ref<std::uint32_t>(*word).load(std::memory_order_acquire);  // [N]
+  if (__builtin_expect(known != 0, 1)) {
+    pool_entry& entry = at(known);
+    if (__builtin_expect(home(entry).load(std::memory_order_relaxed) == home_of(word), 1))  // [H]
+      return entry;
   }
-  return at(known);
+  return make_entry(word, known);
+}
+
+pool_entry& held_entry(std::uint32_t* word) noexcept {
+  const std::uint32_t known =
+      std::atomic_ref<std::uint32_t>(*word).load(std::memory_order_acquire);  // [N]
+  return __builtin_expect(known != 0, 1) ? at(known) : make_entry(word, known);
 }
 
 void release_entry(std::uint32_t* word) noexcept {
   const std::uint32_t number =
       std::atomic_ref<std::uint32_t>(*word).exchange(0, std::memory_order_acq_rel);  // [N]
-  if (number != 0) give_back(number);
+  if (number == 0) return;
+  const bool is_its_own = home(at(number)).load(std::memory_order_relaxed) == home_of(word);  // [H]
+  if (is_its_own || copies_are_the_same()) give_back(number);
 }
 
 }  // namespace syncopate::openmp

@@ -76,6 +76,6 @@ bool try_lock_word(void* word) noexcept {
   return try_lock_object_at(lock_object(*config.lock, word), word);
 }
 
-void unlock_word(void* word) noexcept { unlock_object_at(lock_object(*config.lock, word), word); }
+void unlock_word(void* word) noexcept { unlock_object_at(held_object(*config.lock, word), word); }
 
 }  // namespace syncopate::openmp

@@ -93,8 +93,8 @@ int nest_try_lock(const runtime& to, void* word) noexcept {
 }
 
 void nest_unlock(void* word) noexcept {
-  pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
-  if (--entry.depth != 0) return;
+  pool_entry& entry = held_entry(static_cast<std::uint32_t*>(word));
+  if (entry.depth == 0 || --entry.depth != 0) return;
   owner_of(entry).store(0, std::memory_order_relaxed);  // [O]
   unlock_object_at(entry.object, word);
 }

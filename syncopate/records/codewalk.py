@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from syncopate.records import knowncalls
+from syncopate.symbols.firstargument import Place, are_alike, first_argument
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 
 MOST_FUNCTIONS = 40  # read for one section
 MOST_DEPTH = 8
 MOST_STEPS = 12  # instructions of a section that does nothing: its lock's address, and a check
+MOST_INSIDE = 4  # locks taken inside each other, of those that are told apart
 
 
 @dataclass
@@ -29,6 +32,15 @@ class Done:
     ends: bool = False  # whether there is a way to an end at all
 
 
+class Way(NamedTuple):
+    """A place on a way through a function's section, and what was taken since its begin and not
+    released: the section's own lock again, and others."""
+
+    at: int
+    again: int = 0
+    others: int = 0
+
+
 class Walker:
     """Reads the code of one file."""
 
@@ -38,22 +50,32 @@ class Walker:
         self._left = MOST_FUNCTIONS
 
     def between(self, start: int, begin: int, ends: Iterable[int]) -> Done:
-        """What the function that starts at `start` does from `begin` on, up to the calls whose
-        return addresses are in `ends`, or to any other that releases a lock."""
+        """What the function that starts at `start` does from `begin` on, where it has taken a
+        lock, up to the calls whose return addresses are in `ends`, or to any other that releases
+        it. Which lock a call is about is told by its argument, or else by what was taken last."""
         self._left = MOST_FUNCTIONS
         function = self._program.function(start)
         if function is None or begin not in function.at:
             return Done(is_known=False)
         wanted = frozenset(ends)
+        lock = _taken_before(function, begin)
 
-        def is_end(each: Instruction) -> bool:
-            if each.is_call and each.following in wanted:
-                return True
-            leads = each.is_call or each.is_jump
-            return leads and knowncalls.is_release(plain_symbol(each.symbol))
+        def step(way: Way) -> Way | None:
+            each = function.at[way.at]
+            if not (each.is_call or each.is_jump):
+                return way
+            symbol = plain_symbol(each.symbol)
+            is_wanted = each.is_call and each.following in wanted
+            if is_wanted or knowncalls.is_release(symbol):
+                same = are_alike(lock, first_argument(function, each))
+                return None if is_wanted and same is not False else _released(way, same)
+            if each.is_call and knowncalls.always_acquires(symbol):
+                same = are_alike(lock, first_argument(function, each))
+                return _taken(way, same)
+            return way
 
         done = Done()
-        follows, found = self._ways(function, begin, is_end, done)
+        follows, found = self._ways(function, begin, step, done)
         self._do_all(function, follows, found, done, 0)
         return done
 
@@ -68,7 +90,8 @@ class Walker:
             if each is None:
                 return False
             if (each.is_call or each.is_jump) and knowncalls.is_release(plain_symbol(each.symbol)):
-                return True
+                taken = _taken_before(function, begin)
+                return are_alike(taken, first_argument(function, each)) is not False
             if each.name.startswith("ret"):
                 return None
             if each.is_jump and each.target is not None:
@@ -85,12 +108,13 @@ class Walker:
     def _whole(self, function: Function, depth: int) -> Done:
         """What a function does that is called."""
 
-        def is_end(each: Instruction) -> bool:
-            return each.name.startswith("ret") or self._leaves(function, each)
+        def step(way: Way) -> Way | None:
+            each = function.at[way.at]
+            return None if each.name.startswith("ret") or self._leaves(function, each) else way
 
         done = Done()
-        follows, found = self._ways(function, function.start, is_end, done)
-        leaving = {at for at in found if self._leaves(function, function.at[at])}
+        follows, found = self._ways(function, function.start, step, done)
+        leaving = {way for way in found if self._leaves(function, function.at[way.at])}
         self._do_all(function, follows, found, done, depth, leaving)
         return done
 
@@ -103,44 +127,46 @@ class Walker:
     def _do_all(
         self,
         function: Function,
-        follows: dict[int, list[int]],
-        ends: set[int],
+        follows: dict[Way, list[Way]],
+        ends: set[Way],
         done: Done,
         depth: int,
-        ends_too: Iterable[int] = (),
+        ends_too: Iterable[Way] = (),
     ) -> None:
         """Adds what is done on the ways to the ends; at ends only where they are in `ends_too`."""
         reaching = _reaching(follows, ends)
         done.ends = bool(reaching)
-        for at in sorted((reaching - ends) | set(ends_too)):
-            each = function.at[at]
+        for way in sorted((reaching - ends) | set(ends_too)):
+            each = function.at[way.at]
             done.writes |= function.writes(each)
-            if each.is_call or at in ends:
-                self._do_call(each, at in _reached(follows, at), done, depth)
+            if each.is_call or way in ends:
+                self._do_call(each, way in _reached(follows, way), done, depth)
             elif each.is_jump and self._leaves(function, each):
                 done.is_known = False
-        done.passed |= reaching
+        done.passed |= {way.at for way in reaching}
 
     def _ways(
-        self, function: Function, begin: int, is_end: Callable[[Instruction], bool], done: Done
-    ) -> tuple[dict[int, list[int]], set[int]]:
-        """(what follows each instruction, those at which a way ends well)."""
-        follows: dict[int, list[int]] = {}
-        ends, todo = set(), [begin]
+        self, function: Function, begin: int, step: Callable[[Way], Way | None], done: Done
+    ) -> tuple[dict[Way, list[Way]], set[Way]]:
+        """(what follows each place, those at which a way ends well). `step`: what is held behind
+        the instruction; None where the way ends there."""
+        follows: dict[Way, list[Way]] = {}
+        ends, todo = set(), [Way(begin)]
         while todo:
-            at = todo.pop()
-            if at in follows:
+            way = todo.pop()
+            if way in follows:
                 continue
-            each = function.at.get(at)
+            each = function.at.get(way.at)
             if each is None:  # the code goes on where it was not read
                 done.is_known = False
                 continue
-            follows[at] = []
-            if is_end(each):
-                ends.add(at)
+            follows[way] = []
+            behind = step(way)
+            if behind is None:
+                ends.add(way)
                 continue
-            follows[at] = self._next(function, each, done)
-            todo += follows[at]
+            follows[way] = [behind._replace(at=at) for at in self._next(function, each, done)]
+            todo += follows[way]
         return follows, ends
 
     def _next(self, function: Function, each: Instruction, done: Done) -> list[int]:
@@ -205,13 +231,38 @@ class Walker:
 def repeats(function: Function, at: int) -> bool:
     """Whether an instruction is in a loop of its function, as far as jumps are plain."""
     follows = {
-        each.address: [
-            *([each.following] if not (each.ends or each.is_jump) else []),
-            *([each.target] if each.target in function.at and not each.is_call else []),
+        Way(each.address): [
+            *([Way(each.following)] if not (each.ends or each.is_jump) else []),
+            *([Way(each.target)] if each.target in function.at and not each.is_call else []),
         ]
         for each in function.at.values()
     }
-    return at in _reached(follows, at)
+    return Way(at) in _reached(follows, Way(at))
+
+
+def _taken_before(function: Function, begin: int) -> Place | None:
+    """The lock that the call took which returns to `begin`; None where it may be any."""
+    order, places = function.order()
+    at = places.get(begin, 0)
+    taken = order[at - 1] if at else None
+    is_known = taken and taken.is_call and knowncalls.is_acquisition(plain_symbol(taken.symbol))
+    return first_argument(function, taken) if taken and is_known else None
+
+
+def _taken(way: Way, same: bool | None) -> Way:
+    """Behind a call that takes a lock: the section's own (`same`), another, or either (None)."""
+    if same:
+        return way._replace(again=min(MOST_INSIDE, way.again + 1))
+    return way._replace(others=min(MOST_INSIDE, way.others + 1))
+
+
+def _released(way: Way, same: bool | None) -> Way | None:
+    """Behind one that releases a lock; None where that ends the section."""
+    if way.others and not same:
+        return way._replace(others=way.others - 1)
+    if same is False:
+        return way
+    return way._replace(again=way.again - 1) if way.again else None
 
 
 def _add(done: Done, symbol: str, at: int, looped: bool) -> None:
@@ -219,9 +270,9 @@ def _add(done: Done, symbol: str, at: int, looped: bool) -> None:
     done.calls[symbol] = (known[0] if known else at, looped or (known is not None and known[1]))
 
 
-def _reached(follows: dict[int, list[int]], begin: int) -> set[int]:
+def _reached(follows: dict[Way, list[Way]], begin: Way) -> set[Way]:
     """What can come after an instruction."""
-    seen: set[int] = set()
+    seen: set[Way] = set()
     todo = list(follows.get(begin, ()))
     while todo:
         at = todo.pop()
@@ -231,9 +282,9 @@ def _reached(follows: dict[int, list[int]], begin: int) -> set[int]:
     return seen
 
 
-def _reaching(follows: dict[int, list[int]], ends: set[int]) -> set[int]:
+def _reaching(follows: dict[Way, list[Way]], ends: set[Way]) -> set[Way]:
     """The instructions from which an end is reached, the ends too."""
-    before: dict[int, list[int]] = {}
+    before: dict[Way, list[Way]] = {}
     for at, those in follows.items():
         for after in those:
             before.setdefault(after, []).append(at)

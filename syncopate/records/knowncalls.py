@@ -66,8 +66,11 @@ _RELEASE = re.compile(
 )
 _ACQUISITION = re.compile(
     r"pthread_(mutex|rwlock|spin)_(timed|clock|try)?(rd|wr)?lock|mtx_(timed|try)?lock|"
-    r"sem_(timed|clock|try)?wait|_ZNSt\d*(\d+_V2)?\d*\w*mutex\d+(lock|try_lock)\w*"
+    r"sem_(timed|clock|try)?wait|_ZNSt\d*(\d+_V2)?\d*\w*mutex\d+(lock|try_lock)\w*|"
+    r"_ZNSt\d+(lock_guard|unique_lock|scoped_lock|shared_lock)I\w*C[12]E(R|DpR)\w*|"
+    r"_ZNSt\d+(unique_lock|shared_lock)I\w*4lockEv"
 )
+_TRIES = re.compile(r"\w*try_?lock\w*|sem_trywait")
 # Nothing but their arguments, and what those point to, is read by these.
 _READS_ONLY = re.compile(
     r"mem(cmp|chr|rchr|mem)|bcmp|str(n?(case)?cmp|n?len|r?chr|chrnul|str|spn|cspn|pbrk)|"
@@ -112,6 +115,11 @@ def inside_of_c_library(functions: Iterable[str]) -> str | None:
 def is_acquisition(symbol: str) -> bool:
     """Whether it takes a lock, or tries to."""
     return _ACQUISITION.fullmatch(symbol) is not None
+
+
+def always_acquires(symbol: str) -> bool:
+    """Whether it returns with a lock taken, but for errors."""
+    return is_acquisition(symbol) and _TRIES.fullmatch(symbol) is None
 
 
 def is_release(symbol: str) -> bool:

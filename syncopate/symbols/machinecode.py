@@ -94,9 +94,27 @@ class Function:
         self.start = start
         self.name = name
         self.at = {each.address: each for each in instructions}
-        self._frame = any(
+        self._order: list[Instruction] = []
+        self._places: dict[int, int] = {}
+        self._targets: frozenset[int] = frozenset()
+        self.has_frame_pointer = any(
             each.name.startswith("mov") and each.operands == _FRAME_POINTER for each in instructions
         )
+
+    def order(self) -> tuple[list[Instruction], dict[int, int]]:
+        """The instructions by address, and the place of each there."""
+        if len(self._order) != len(self.at):
+            self._order = [self.at[address] for address in sorted(self.at)]
+            self._places = {each.address: place for place, each in enumerate(self._order)}
+            self._targets = frozenset(
+                each.target for each in self._order if each.target and not each.is_call
+            )
+        return self._order, self._places
+
+    def targets(self) -> frozenset[int]:
+        """The addresses to which it jumps."""
+        self.order()
+        return self._targets
 
     @staticmethod
     def is_frame(instruction: Instruction) -> bool:
@@ -110,7 +128,7 @@ class Function:
         """Whether it writes to memory that is not known to be the function's own stack."""
         operand = instruction.written()
         found = _STACK.search(operand)
-        own = found is not None and (found[1] == "%rsp" or self._frame)
+        own = found is not None and (found[1] == "%rsp" or self.has_frame_pointer)
         return bool(operand) and not own
 
 

@@ -57,10 +57,40 @@ static pthread_mutex_t* each[10];
 __attribute__((noinline)) void enter(long x) { if (pthread_mutex_lock(each[x])) abort(); }
 void empty_tail(pthread_mutex_t* m) { if (pthread_mutex_lock(m)) abort(); pthread_mutex_unlock(m); }
 void tail(long x) { pthread_mutex_lock(&lock); other = sum(x); pthread_mutex_unlock(&lock); }
+pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+struct pair { long n; pthread_mutex_t one, two; };
+long nested(long x) {
+  pthread_mutex_lock(&lock); pthread_mutex_lock(&second); x = sum(x); pthread_mutex_unlock(&second);
+  usleep(x); pthread_mutex_unlock(&lock); return x;
+}
+long crossed(long x) {
+  pthread_mutex_lock(&lock); pthread_mutex_lock(&second); x = sum(x); pthread_mutex_unlock(&lock);
+  usleep(x); pthread_mutex_unlock(&second); return x;
+}
+long handed_over(long x) {
+  pthread_mutex_lock(&lock); pthread_mutex_unlock(&second); usleep(x); pthread_mutex_unlock(&lock);
+  return x;
+}
+long members(struct pair* p) {
+  pthread_mutex_lock(&p->one); pthread_mutex_lock(&p->two); p->n++; pthread_mutex_unlock(&p->two);
+  usleep(p->n); pthread_mutex_unlock(&p->one); return 0;
+}
+long repeated(pthread_mutex_t* const* m) {
+  pthread_mutex_lock(m[0]);
+  for (int i = 1; i < 3; i++) { pthread_mutex_lock(m[i]); pthread_mutex_unlock(m[i]); }
+  usleep(1); pthread_mutex_unlock(m[0]); fsync(1); return 0;
+}
+long recursive(long x) {
+  pthread_mutex_lock(&lock); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); usleep(x);
+  pthread_mutex_unlock(&lock); fsync(1); return x;
+}
 int main(void) { return 0; }
 """
 KNOWN_CALLS = {
     "sleeps": {"usleep"}, "reads": set(), "compares": set(), "writes": set(), "writes_deep": set(),
+    "nested": {"pthread_mutex_lock", "usleep"}, "crossed": {"pthread_mutex_lock"},
+    "handed_over": {"usleep"}, "members": {"pthread_mutex_lock", "usleep"},
+    "repeated": {"pthread_mutex_lock", "usleep"}, "recursive": {"pthread_mutex_lock", "usleep"},
     "fails": set(), "many": {"malloc", "free"}, "once": {"malloc"}, "early": set(), "tail": set(),
 }  # fmt: skip
 ONLY_READ = {"reads", "compares", "fails", "early"}
@@ -85,7 +115,7 @@ def sections(request, tmp_path_factory):
     def of(name: str, ask=lambda walker, start, taken: walker.between(start, taken, [])):
         ((start, _),) = table.functions(name)[:1]
         function = program.function(start)
-        (taken,) = (
+        taken = min(
             each.following
             for each in function.at.values()
             if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"

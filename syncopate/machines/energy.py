@@ -21,7 +21,6 @@ from syncopate.base.since import zip_equal
 
 ROOT_VARIABLE = "SYNCOPATE_SYSFS"  # another place than /sys, for tests
 LONGEST_PROOF = 0.05  # seconds; RAPL's counters change every millisecond
-SAMPLING_PERIOD = 10.0  # seconds: powercap's counters wrap around within minutes at full power
 
 
 class Reading(NamedTuple):
@@ -210,7 +209,7 @@ class Session:
         return session
 
     def sample(self) -> None:
-        """To be called every SAMPLING_PERIOD."""
+        """To be called every few seconds: counters wrap around within minutes at full power."""
         for meter in self._meters:
             with contextlib.suppress(OSError, ValueError):  # finish() will tell
                 meter.joules()

@@ -22,7 +22,6 @@ struct buffer {
   T* end = nullptr;
 
   [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(next - first); }
-  [[nodiscard]] T* begin_() const noexcept { return first; }
   void clear() noexcept { next = first; }
 
   void push(const T& value) noexcept {

@@ -54,7 +54,6 @@ class instruction {
   }
   void skip(int bytes) { at_ += bytes; }
   [[nodiscard]] bool addresses_with_rax() const { return addresses_with_rax_; }
-  [[nodiscard]] bool is_register() const { return mode_ == 3; }
   [[nodiscard]] int reg() const { return reg_; }
   [[nodiscard]] int digit() const { return reg_ & 7; }
   [[nodiscard]] bool rm_is_rax() const { return mode_ == 3 && rm_ == 0; }

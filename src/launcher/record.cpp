@@ -45,7 +45,7 @@ bool is_plain_name(std::string_view name) {
 
 // The Python command in place of this process, to go on with the child (go_on() of
 // syncopate/commands/record.py).
-[[noreturn]] void hand_over(const place& at, char** words, const child& child) {
+[[noreturn]] void hand_over(const place& at, char** words, child& child) {
   std::uint64_t mask = 0;
   for (int number = 1; number <= 64; ++number)
     if (sigismember(&child.before, number) == 1) mask |= std::uint64_t{1} << (number - 1);
@@ -61,8 +61,12 @@ bool is_plain_name(std::string_view name) {
   while (*words != nullptr) all.push_back(*words++);
   all.push_back(nullptr);
   become_python(at, all.data());
-  std::fprintf(stderr, "syncopate: %s does not start; the program goes on\n", at.command.c_str());
-  _exit(1);
+  std::fprintf(stderr,
+               "syncopate: %s, which starts the Python command, does not start; the record may lack"
+               " what that adds; install Syncopate again\n",
+               at.command.c_str());
+  wait_for_the_end(child);
+  leave_as(child);
 }
 
 }  // namespace

@@ -76,6 +76,17 @@ child start(const std::string& path, char** words, environment& environment) {
   return result;
 }
 
+void wait_for_the_end(child& running) {
+  const sigset_t watched = watched_signals();
+  while (!running.status) {
+    int status;
+    siginfo_t event;
+    if (waitpid(running.process, &status, WNOHANG) == running.process) running.status = status;
+    else if (sigwaitinfo(&watched, &event) > 0 && event.si_signo != SIGCHLD && event.si_code <= 0)
+      kill(running.process, event.si_signo);
+  }
+}
+
 void wait_a_while(child& running) {
   const sigset_t watched = watched_signals();
   const std::int64_t until = running.begun_ns + first_look_ns;

@@ -28,6 +28,9 @@ child start(const std::string& path, char** words, environment& environment);
 // time of the first look.
 void wait_a_while(child& running);
 
+// Waits until it has ended, and passes signals on.
+void wait_for_the_end(child& running);
+
 // Leaves with the program's exit status; when a signal ended it, by the same signal.
 [[noreturn]] void leave_as(const child& ended);
 

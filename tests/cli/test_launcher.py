@@ -416,6 +416,27 @@ def test_what_does(programs, alone, words):
     assert done.stdout.decode() == "".join(f"Python {word}\n" for word in words or [""])
 
 
+def test_recording_goes_on_without_python(alone, tmp_path):
+    """A program that lasts longer than the launcher alone waits keeps its signals and its status,
+    also where the Python command cannot start."""
+    prefix = tmp_path / "broken"
+    shutil.copytree(alone.parent.parent, prefix, symlinks=True)
+    (prefix / "libexec/syncopate/command").write_text("#!/nowhere/python\n")
+    script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen(
+        [prefix / "bin/syncopate", "record", "-qo", tmp_path / "r.rec", "--", "sh", "-c", script],
+        env={k: v for k, v in os.environ.items() if k != "SYNCOPATE_NATIVE"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    assert "does not start; the record may lack" in process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=SECONDS) == ("caught\n", "")
+    assert process.returncode == 9
+
+
 @pytest.fixture
 def wheel(tmp_path) -> Path:
     """As pip leaves it: the Python command beside the launcher, the native parts among packages."""

@@ -258,6 +258,30 @@ def test_how_many_variables_a_region_of_clang_may_share(tmp_path, count):
         assert done.stderr.count("\n") == 1 and "more than 1024 shared variables" in done.stderr
 
 
+def test_a_program_that_has_all_keys_keeps_them(tmp_path):
+    text = """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    static void count(void *n) { __atomic_fetch_add((int *)n, 1, __ATOMIC_RELAXED); }
+    int main(void) {
+      pthread_key_t first, more;
+      int n = 0;
+      if (pthread_key_create(&first, NULL) != 0 || first != 0) return 2;
+      if (dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) == NULL) return 3;
+      while (pthread_key_create(&more, NULL) == 0) continue;
+      void (*parallel)(void (*)(void *), void *, unsigned, unsigned) =
+          (void (*)(void (*)(void *), void *, unsigned, unsigned))
+          dlsym(RTLD_DEFAULT, "GOMP_parallel");
+      pthread_setspecific(first, &n);
+      parallel(count, &n, 3, 0);
+      return n == 3 && pthread_getspecific(first) == &n ? 0 : 1;
+    }
+    """
+    program = tmp_path / "keys"
+    subprocess.run(["gcc", source(tmp_path, "keys.c", text), "-o", program], check=True)
+    run([program])
+
+
 def test_cxx_programs_keep_their_operator_new(tmp_path):
     text = """
     #include <new>

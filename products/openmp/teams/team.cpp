@@ -37,7 +37,7 @@ namespace {
 thread_local constinit team* mine [[gnu::tls_model("initial-exec")]] = nullptr;
 constinit std::atomic<team*> ownerless{nullptr};
 constinit pthread_key_t end_of_thread;
-constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, 2 made
+constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, or not to be had, 2 made
 
 // What a barrier's type in the record says: its address is where it is called (naming.py), or where
 // a region is started, by libgomp or by another runtime.
@@ -114,8 +114,9 @@ void give_up_list(void*) noexcept {
 void watch_end_of_thread() noexcept {
   int none = 0;
   if (key_state.compare_exchange_strong(none, 1)) {
-    ::pthread_key_create(&end_of_thread, give_up_list);
-    key_state.store(2, std::memory_order_release);  // [E]
+    // Without one, because the program has all keys, the lists of threads that end are lost.
+    if (::pthread_key_create(&end_of_thread, give_up_list) == 0)
+      key_state.store(2, std::memory_order_release);  // [E]
   }
   if (key_state.load(std::memory_order_acquire) == 2)  // [E]
     ::pthread_setspecific(end_of_thread, &end_of_thread);

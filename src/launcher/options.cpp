@@ -20,11 +20,12 @@ const option_word* find(known_options known, char alias) {
 }
 
 // Keeps an option's value: what stands behind it in its word, else the next word. Returns whether
-// there is one.
+// there is one; an empty one is none, though the same option follow with another.
 bool keep_value(command_line& to, std::string_view name, std::optional<std::string_view> behind) {
   if (!behind && *to.program == nullptr) return false;
-  to.options[name] = behind ? *behind : *to.program++;
-  return true;
+  const std::string_view value = behind ? *behind : *to.program++;
+  to.options[name] = value;
+  return !value.empty();
 }
 
 // `--name`, `--name=value`. Returns whether it is one of `known`, in its plain form.

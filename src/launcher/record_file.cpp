@@ -65,6 +65,7 @@ std::string measured(const child& ended) {
 bool is_whole(const record::file_header& header, const child& ended) {
   return std::memcmp(header.magic, record::magic, sizeof header.magic) == 0 &&
          header.version == record::version && (header.flags & record::disk_full) == 0 &&
+         header.unrecorded_children == 0 &&
          header.process_id == static_cast<std::uint32_t>(ended.process);
 }
 

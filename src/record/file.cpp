@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace syncopate::record {
 
@@ -16,7 +17,8 @@ struct {
   dev_t device = 0;
   ino_t inode = 0;
   std::size_t mapped = 0;
-  bool stopped = false;  // no growth any more; under `growth`, read without it as a hint
+  file_header* parents = nullptr;  // in a fork's child that has not told its parent's file yet
+  bool stopped = false;            // no growth any more; under `growth`, read without it as a hint
 } constinit file;
 constinit char file_path[longest_path + 32] = {};
 
@@ -152,6 +154,20 @@ file_header* map_file() noexcept {
   return nullptr;
 }
 
+// What of a mapped file stays mapped: a page of any size has the header.
+constexpr std::size_t nothing = 0, its_header = 65536;
+
+void let_go(std::size_t keep) noexcept {
+  file_header* h = header.exchange(nullptr, std::memory_order_acq_rel);  // [H]
+  file.growth.reset();
+  if (h != nullptr) {
+    sys::call(SYS_munmap, reinterpret_cast<char*>(h) + keep, file.mapped - keep);
+    if (keep != nothing) file.parents = h;
+  }
+  if (is_ours(file.fd)) sys::close(file.fd);
+  file.fd = -1;
+}
+
 // Arguments may hold passwords: leaves the program's name.
 template <std::size_t size>
 void redact(char (&command)[size]) noexcept {
@@ -223,7 +239,7 @@ int open_record(const char* path) noexcept {
 
 void discard_record() noexcept {
   sys::call(SYS_unlinkat, AT_FDCWD, file_path, 0);
-  leave_file();
+  let_go(nothing);
 }
 
 void set_flag(file_flag flag) noexcept {
@@ -264,12 +280,16 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
   return chunk;
 }
 
-void leave_file() noexcept {
-  file_header* h = header.exchange(nullptr, std::memory_order_acq_rel);  // [H]
-  file.growth.reset();
-  if (h != nullptr) sys::call(SYS_munmap, h, file.mapped);
-  if (is_ours(file.fd)) sys::close(file.fd);
-  file.fd = -1;
+void leave_file() noexcept { let_go(its_header); }
+
+void tell_parents_file(int error) noexcept {
+  file_header* const h = std::exchange(file.parents, nullptr);
+  if (h == nullptr) return;
+  if (error != 0) {
+    __atomic_store_n(&h->unrecorded_error, static_cast<std::uint32_t>(error), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&h->unrecorded_children, 1, __ATOMIC_RELAXED);
+  }
+  sys::call(SYS_munmap, h, its_header);
 }
 
 }  // namespace syncopate::record

@@ -41,8 +41,10 @@ chunk_header* grow(chunk_kind, std::size_t bytes, std::uint32_t first) noexcept;
 
 void set_flag(file_flag) noexcept;
 
-// Lets go of the file without a further word in it: in the child of a fork.
+// Lets go of the file without a further word in it, but for one: in the child of a fork.
 void leave_file() noexcept;
+// That word, once: whether the child has a file of its own. `error` is an errno value, 0 if it has.
+void tell_parents_file(int error) noexcept;
 // Removes a file that could not be begun.
 void discard_record() noexcept;
 

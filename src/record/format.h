@@ -60,7 +60,10 @@ struct file_header {  // 4,096 bytes
   // Looks of `syncopate record` at threads that were in no recorded wait, and in how many of these
   // they slept in a futex call: of the C library's own locks, or a run-time's.
   std::uint32_t looks, looks_at_futex;
-  char reserved[4096 - 4056];
+  // Forked children that had something to record and could not make a file of their own, as after a
+  // change of their user; and the errno value of the last.
+  std::uint32_t unrecorded_children, unrecorded_error;
+  char reserved[4096 - 4064];
 };
 
 enum recorder_kind : std::uint32_t {

@@ -51,7 +51,9 @@ int open_all() noexcept {
   if (!lock) return false;
   if (!recording.child_waits) return header.load(std::memory_order_acquire) != nullptr;  // [H]
   recording.child_waits = false;
-  if (open_all() == 0) return true;
+  const int error = open_all();
+  tell_parents_file(error);
+  if (error == 0) return true;
   enabled = false;
   return false;
 }

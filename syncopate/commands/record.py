@@ -446,8 +446,11 @@ def say_where(record: str, named: str, options: dict) -> None:
     also = f" (and {' and '.join(others)} in {where}.*)" if others else ""
     typed = shown(shlex.quote(named))
     every = f" {typed}.[0-9]*" if others else ""
-    lack = lack_of_room(record)
+    header = header_of(record)
+    lack = recordformat.lack_of_room(header.flags) if header else None
     until = f", until {lack}" if lack else ""
+    without = header.without_record() if header else None
+    until += f", but {without}" if without else ""
     print(
         f"syncopate: recorded in {where}{also}{until}; to read it: syncopate report {typed}{every}",
         file=sys.stderr,
@@ -465,10 +468,9 @@ def also_written(record: str) -> list[str]:
     return [f"{count} {of}" for of, count in counts.items() if count]
 
 
-def lack_of_room(record: str) -> str | None:
-    """Why the record lacks what happened towards the end; nothing where it does not."""
+def header_of(record: str) -> recordformat.Header | None:
     try:
-        return recordformat.lack_of_room(recordfile.Record(record).header.flags)
+        return recordfile.Record(record).header
     except Failure:
         return None  # damaged or not ours, which the report tells
 

@@ -137,6 +137,8 @@ class Results:
             notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordformat.DESCRIPTOR_LOST:
             notes.append("the program closed the record's descriptor: later events are missing")
+        if without := self.of.record.header.without_record():
+            notes.append(f"{without}; name a file (-o) where these may make others beside it")
         if flags & recordformat.TABLE_FULL:
             notes.append("more locks than the record's table holds: the rest is counted together")
         if flags & recordformat.SAMPLED:

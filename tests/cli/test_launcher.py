@@ -118,7 +118,8 @@ OPTIONS = [
     ["--guard", "--preempted-holders"], ["-v"], ["--verbose", "-lmcs"], ["-vlmcs"],
     ["-vvl", "mcs"], ["-v-"], ["-vx"], ["-v-lock", "mcs"], ["--guard=1"],
     ["--force"], ["--help"], ["-h"], ["--nothing"], ["-x"], ["--omp"], ["--tm", "norec"],
-    ["--elide", "", "--elide", "always"], ["-l", "", "-lmcs"], ["--lock"], ["-"], ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
+    ["--elide", "", "--elide", "always"], ["-l", "", "-lmcs"], ["--lock"], ["-"],
+    ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
     ["--lock", "glibc", "--guard"], ["--lock", "glibc", "--preempted-holders"],
     ["--lock", "glibc"],
 ]  # fmt: skip

@@ -103,6 +103,19 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2
 
 
+def test_children_that_could_make_no_record_are_named(tmp_path):
+    """As workers that change their user, where that may not write."""
+    (tmp_path / "here").mkdir()
+    moves = FORKS.replace("int main(void) {", 'int main(void) {\n  rename("here", "there");')
+    moves = moves.replace("(wait(0) > 0) {}", '(wait(0) > 0) {}\n  rename("there", "here");')
+    forks = compile_c("#include <stdio.h>" + moves, tmp_path / "forks", "-pthread")
+    done = run_cli("record", "-o", "here/f.rec", "--", forks, cwd=tmp_path)
+    why = "2 forked processes have no record: No such file or directory"
+    assert f"recorded in here/f.rec, but {why}; to read it" in done.stderr
+    report = run_cli("report", "here/f.rec", cwd=tmp_path, environ={"COLUMNS": "200"})
+    assert f"note: {why}; name a file (-o) where these may" in report.stdout
+
+
 def test_processes_that_run_no_destructors_tell_all(tmp_path):
     program = compile_c(ENDS, tmp_path / "server", "-O2", "-g", "-pthread")
     assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0

@@ -86,6 +86,42 @@ TEST(RecordSurvival, AChildThatRecordsNothingLeavesNoFile) {
   EXPECT_EQ(records_in(dir).size(), 1u);
 }
 
+TEST(RecordSurvival, AParentsFileTellsOfChildrenThatCouldMakeNone) {
+  scratch dir;
+  const int status = in_child([&] {
+    static object shared;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    std::filesystem::rename(dir.path(), dir.path().string() + ".moved");
+    int ended = 0;
+    for (const bool has_something : {true, false, true})
+      ended |= in_child([&] {
+        record::after_fork_in_child();
+        if (!has_something) return 0;
+        return in_child([] {  // of a child that has no file itself
+          record::after_fork_in_child();
+          shared.contended_round();
+          shared.contended_round();
+          record::finish();
+          return 0;
+        });
+      });
+    std::filesystem::rename(dir.path().string() + ".moved", dir.path());
+    ended |= in_child([] {
+      record::after_fork_in_child();
+      shared.contended_round();
+      record::finish();
+      return 0;
+    });
+    record::finish();
+    return ended;
+  });
+  ASSERT_EQ(status, 0);
+  const contents parent = read_record(dir.file());
+  EXPECT_EQ(parent.header.unrecorded_children, 2u);
+  EXPECT_EQ(parent.header.unrecorded_error, static_cast<std::uint32_t>(ENOENT));
+  EXPECT_EQ(records_in(dir).size(), 2u);
+}
+
 TEST(RecordSurvival, AKilledProgramLeavesWhatItHadWritten) {
   scratch dir;
   std::fflush(nullptr);

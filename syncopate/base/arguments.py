@@ -4,6 +4,19 @@ import argparse
 
 from syncopate.base.errors import BAD_USE, Failure, near
 
+MOST_SECONDS = 1e8  # three years; what waits for a time takes no more than a hundred times that
+
+
+def seconds(text: str) -> float:
+    """The type of an argument: a time in seconds."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"'{text}': a number of seconds above 0 is wanted")
+    return found
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose mistakes are Failures."""

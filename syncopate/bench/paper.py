@@ -14,7 +14,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from syncopate.base.arguments import Parser
+from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import toml_module
 from syncopate.bench import engines, expected, runsuite
@@ -180,7 +180,7 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget the suites' native results")
     parser.add_argument("--machine", help="another machine than the paper's")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
+    parser.add_argument("--limit", type=seconds, default=600, help="seconds for one run (600)")
     folder = ROOT / "build" / "paper"
     parser.add_argument(
         "--out", type=Path, default=folder, metavar="FOLDER", help="default: build/paper"

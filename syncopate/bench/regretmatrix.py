@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from syncopate.base.arguments import Parser
+from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.bench.configuration import Configuration, ConfigurationError
 from syncopate.bench.provenance import provenance
@@ -47,11 +47,11 @@ def main(arguments: list[str]) -> int:
         "--foreign", default="0,2", metavar="N", help="busy processes beside: %(default)s"
     )
     parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each run: %(default)s")
+    parser.add_argument("--seconds", type=seconds, default=0.5, help="of each run: %(default)s")
     parser.add_argument("--json", metavar="FILE", help="also write the matrix there")
     options = parser.parse_args(arguments)
-    if options.rounds < 1 or options.seconds <= 0:
-        parser.error("--rounds must be at least 1, and --seconds more than 0")
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
     locks = options.locks.split(",")
     if options.of not in locks:
         parser.error(f"--of: '{options.of}' is not one of --locks")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from syncopate.base import ending
-from syncopate.base.arguments import Parser
+from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
 from syncopate.bench import engines, expected, resultfile
@@ -74,15 +74,13 @@ def parse(arguments: list[str]):
     parser.add_argument("--out", metavar="FILE", help="default: SUITE-MACHINE.bench.json, here")
     parser.add_argument("--fresh", action="store_true", help="forget what FILE holds")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
+    parser.add_argument("--limit", type=seconds, default=600, help="seconds for one run (600)")
     parser.add_argument("--engine", choices=engines.ENGINES, default="local", help=engines.HELP)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
     engines.check(options, parser)
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat needs at least 1")
-    if not options.limit > 0:
-        parser.error("--limit needs more than 0 seconds")
     return options
 
 

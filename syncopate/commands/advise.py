@@ -109,6 +109,7 @@ def _from_run(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
             compiler = options.get("--compiler")
             path = modeled.compile_source(command[0], "simulated", compiler, folder)
         else:
+            modeled.refuse_compiler("advise", options)
             path = modeled.find(command[0], "simulated")
         with _telling(f"{os.path.basename(path)} runs on the modeled machine"):
             # The program's output must not get between the braces of ours.

@@ -178,7 +178,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(HELP)
         return 0
     interval = _number(options, "--interval", 2.0)
-    rows = int(_number(options, "--rows", 0)) or None
+    rows = int(_number(options, "--rows", 0, whole=True)) or None
     if not words and "--pid" not in options:
         raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
     runs = "--" not in arguments and len(words) == 1 and words[0].isdigit()
@@ -211,14 +211,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _number(options: dict[str, str], name: str, default: float) -> float:
+def _number(options: dict[str, str], name: str, default: float, whole: bool = False) -> float:
     text = options.get(name)
     try:
         value = default if text is None else float(text)
     except ValueError:
         value = 0
-    if text is not None and not 0 < value < 1e6:
-        raise Failure(f"top: {name} {text}: a number above 0 is wanted", BAD_USE)
+    if text is not None and (not 0 < value < 1e6 or (whole and value % 1)):
+        kind = "whole number" if whole else "number"
+        raise Failure(f"top: {name} {text}: a {kind} above 0 is wanted", BAD_USE)
     return value
 
 

@@ -5,7 +5,7 @@ import re
 import shlex
 
 from syncopate.base import locktable
-from syncopate.base.arguments import Parser
+from syncopate.base.arguments import MOST_SECONDS, Parser
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.runner import Runner
@@ -98,6 +98,7 @@ def _commands(options, command: list[str]) -> tuple[list[str], list[str]]:
 def seconds_of(text: str) -> float:
     """The seconds of "90", "90s", "10m" or "1h"."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if not found or float(found[1]) == 0:
+    budget = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
+    if not 0 < budget < MOST_SECONDS:
         raise Failure(f"--budget {text}: a time such as 90s, 10m or 1h is wanted", BAD_USE)
-    return float(found[1]) * UNITS[found[2] or "s"]
+    return budget

@@ -197,7 +197,7 @@ def test_a_file_of_another_suite(build, tmp_path):
         (["tm", "--threads", "2"], "suite tm has no --threads"),
         (["array", "--threads", "few"], "--threads needs whole numbers above 0"),
         (["array", "--repeat", "0"], "--repeat needs at least 1"),
-        (["array", "--limit", "0"], "--limit needs more than 0 seconds"),
+        (["array", "--limit", "0"], "--limit: '0': a number of seconds above 0 is wanted"),
         (["array", "--engine", "dask"], "--engine dask and --scheduler ADDRESS belong together"),
     ],
 )

@@ -359,3 +359,18 @@ def test_an_option_with_an_empty_value_is_not_one_that_is_not_given():
         with pytest.raises(Failure, match=f"{option}.*(needs|expected) a") as refused:
             command_line.dispatch([*words, *given, "true"])
         assert refused.value.status == BAD_USE, (words, option)
+
+
+@pytest.mark.parametrize("time", ["nan", "inf", "1e400", "9" * 23, "-1", "0", "soon"])
+@pytest.mark.parametrize(
+    "words",
+    [["record", "-p", "1", "--for"], ["top", "--interval"], ["top", "--rows"], ["tune", "--budget"],
+     ["calibrate", "--seconds"], ["bench", "run", "--limit"], ["bench", "paper", "--limit"],
+     ["bench", "regret", "--seconds"]],
+)  # fmt: skip
+def test_a_time_is_a_finite_number_above_0(words, time):
+    *before, option = words
+    of = [] if before[0] in ("record", "calibrate") else ["true"]
+    with pytest.raises(Failure, match=f"{option}.*(wanted|needs a number)") as refused:
+        command_line.dispatch([*before, f"{option}={time}", *of])
+    assert refused.value.status == BAD_USE

@@ -122,12 +122,15 @@ class coarsener {
       lock_.lock();
       left_ = size_->size();
     }
-    try {
-      iterate();
-    } catch (...) {
-      end();
-      throw;
-    }
+    struct ending {
+      coarsener& batch;
+      bool thrown = true;
+      ~ending() {
+        if (thrown) batch.end();
+      }
+    } early{*this};
+    iterate();
+    early.thrown = false;
     if (--left_ == 0) end();
   }
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -42,7 +44,8 @@ class alignas(64) any_lock {
  public:
   // A free lock of the algorithm that "name" or "name:wait" stands for, as in SYNCOPATE_LOCK; the
   // name alone means its default strategy; so do papers' names (paper_names). Throws
-  // std::invalid_argument, with the near names in its text, when there is no such lock.
+  // std::invalid_argument, with the near names in its text, when there is no such lock; where the
+  // program is compiled without exceptions, says that on standard error and ends the process.
   explicit any_lock(std::string_view name) : kind_(&find_or_throw(name)) {
     kind_->construct(storage_);
   }
@@ -86,8 +89,14 @@ class alignas(64) any_lock {
 
   static const kind& find_or_throw(std::string_view name) {
     if (const kind* const found = find(name)) return *found;
-    throw std::invalid_argument("no lock is called '" + std::string(name) +
-                                "'; near names: " + near_names(name));
+    const std::string text =
+        "no lock is called '" + std::string(name) + "'; near names: " + near_names(name);
+#ifdef __cpp_exceptions
+    throw std::invalid_argument(text);
+#else
+    std::fprintf(stderr, "%s\n", text.c_str());
+    std::abort();
+#endif
   }
 
   // The listed names nearest to `name` by edit distance: all those at the least distance, and those

@@ -95,9 +95,9 @@ class alignas(64) foreign_load {
 
   // Whether less speaks for a foreign thread here than there: it was there fewer times, or earlier.
   [[nodiscard]] bool is_less_sure_than(const foreign_load& other) const noexcept {
-    const std::uint32_t level = level_.load(std::memory_order_relaxed);         // [L]
-    const std::uint32_t others = other.level_.load(std::memory_order_relaxed);  // [L]
-    if (level != others) return level < others;
+    const std::uint32_t here = level_.load(std::memory_order_relaxed);         // [L]
+    const std::uint32_t there = other.level_.load(std::memory_order_relaxed);  // [L]
+    if (here != there) return here < there;
     return known_.load(std::memory_order_relaxed) <
            other.known_.load(std::memory_order_relaxed);  // [L]
   }

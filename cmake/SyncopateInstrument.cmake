@@ -61,6 +61,14 @@ function(syncopate_target_machine target machine)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fno-pie)
   target_link_options(${target} PRIVATE -no-pie)
+  if(machine STREQUAL simulated)
+    # Each block tells, so that loops without an access take time.
+    set(kinds $<IF:$<COMPILE_LANG_AND_ID:C,Clang>,bb$<COMMA>no-prune$<COMMA>trace-pc,trace-pc>)
+    string(REPLACE "<COMPILE_LANG_AND_ID:C," "<COMPILE_LANG_AND_ID:CXX," for_cxx "${kinds}")
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:C>:-fsanitize-coverage=${kinds}>"
+      "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize-coverage=${for_cxx}>")
+  endif()
   if(machine STREQUAL emulated)
     target_compile_options(${target} PRIVATE -fno-plt)  # nearly every access is a call
     target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main

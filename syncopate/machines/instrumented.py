@@ -71,6 +71,9 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
     if not any(word.endswith("omit-frame-pointer") for word in given):
         before.append("-fno-omit-frame-pointer")
     after = ["-fsanitize=thread", "-U_FORTIFY_SOURCE", "-fno-optimize-sibling-calls"]
+    if machine == "simulated":
+        # Each block tells, so that loops without an access take time.
+        after.append(f"-fsanitize-coverage={'bb,no-prune,' * is_clang}trace-pc")
     after += [f"-fno-builtin-{function}" for function in _FUNCTIONS]
     tells_returns = int(machine == "explored")
     choices = [f"instrument-func-entry-exit={tells_returns}", "distinguish-volatile=1"]

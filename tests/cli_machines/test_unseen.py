@@ -15,11 +15,123 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <random>
+#include <string>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
 #include <unistd.h>
+#include <x86intrin.h>
 volatile double sum;
+volatile unsigned long spent;
+void burn(unsigned long long turns) {
+  for (unsigned long i = 0; i < turns % 1000; ++i) spent = spent + i;
+}
+unsigned processors(int way) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (way == 0) pthread_getaffinity_np(pthread_self(), sizeof set, &set);
+  if (way == 1) sched_getaffinity(0, sizeof set, &set);
+  if (way == 2 && syscall(SYS_sched_getaffinity, 0, sizeof set, &set) != 8) return 0;
+  return static_cast<unsigned>(CPU_COUNT(&set));
+}
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double asked() {
+  timespec t;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double used() {
+  rusage all;
+  getrusage(RUSAGE_SELF, &all);
+  return static_cast<double>(all.ru_utime.tv_usec) * 1e-6;
+}
+unsigned long long stamp() {
+  unsigned low, high;
+  asm volatile("lfence; rdtsc" : "=a"(low), "=d"(high));
+  return static_cast<unsigned long long>(high) << 32 | low;
+}
+unsigned long long stamp_here() {
+  unsigned low, high, here;
+  asm volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(here));
+  return here < 4 ? static_cast<unsigned long long>(high) << 32 | low : 0;
+}
+unsigned long long builtin_stamp() { return __rdtsc(); }
+unsigned long long builtin_stamp_here() {
+  unsigned here;
+  return __rdtscp(&here);
+}
+// What a static constructor finds, as OpenMP's runtime does; and it waits by the clock.
+struct early {
+  unsigned seen[3] = {processors(0), processors(1), processors(2)};
+  std::mt19937 generator{std::random_device{}()};
+  early() {
+    const double begun = now();
+    while (now() < begun + 1e-6) {}
+  }
+} const found;
+// Loops that touch no memory end, and take the machine's time.
+void delay(int length) {
+  float a = 0;
+  for (int i = 0; i < length; ++i) a += static_cast<float>(i);
+  if (a < 0) std::printf("%f\n", static_cast<double>(a));
+}
+int loops() {
+  double lapsed = 0;
+  int length = 0;
+  while (lapsed < 1e-7) {  // EPCC's
+    length = static_cast<int>(length * 1.1 + 1);
+    const double begun = now();
+    for (int i = 0; i < 1000; ++i) delay(length);
+    lapsed = (now() - begun) / 1000;
+  }
+  std::printf("%d\n", length);
+  for (auto* clock : {stamp, stamp_here, builtin_stamp, builtin_stamp_here}) {
+    const unsigned long long begun = clock();
+    while (clock() - begun < 10000) {}
+  }
+  for (auto* clock : {now, asked, used}) {
+    const double begun = clock();
+    while (clock() - begun < 1e-5) {}
+  }
+  const clock_t ticks = times(nullptr);
+  while (times(nullptr) == ticks) delay(10000);
+  return found.seen[0] == 4 && found.seen[1] == 4 && found.seen[2] == 4 ? 0 : 3;
+}
+// Time passes by what the system, its files and the environment's place tell.
+int tell() {
+  for (const char* path : {"/proc/self/status", "/proc/meminfo", "/proc/self/status"}) {
+    std::ifstream file(path);
+    std::string line;
+    while (std::getline(file, line))
+      if (line.find("kB") + 1 != 0) burn(std::stoull(line.substr(line.find(':') + 1)));
+    if (std::FILE* const stream = std::fopen(path, "r")) {
+      char text[200];
+      while (std::fgets(text, sizeof text, stream) != nullptr)
+        if (std::strstr(text, "kB") != nullptr)
+          burn(std::strtoul(std::strchr(text, ':') + 1, nullptr, 10));
+      std::fclose(stream);
+    }
+  }
+  std::ifstream random("/dev/urandom");
+  unsigned number = 0;
+  if (!random.read(reinterpret_cast<char*>(&number), sizeof number)) return 4;
+  burn(number);
+  burn(std::mt19937(found.generator)());
+  burn(reinterpret_cast<unsigned long>(environ) >> 3);
+  unsigned long variable = 0;
+  for (const char* at = getenv("TOLD"); *at != 0; ++at) variable = 31 * variable + *at;
+  burn(variable);
+  return 0;
+}
 // From each place that has random numbers, two.
 int draw() {
   std::uint64_t all[12] = {};
@@ -43,6 +155,8 @@ int draw() {
 }
 int main(int count, char** words) {
   if (count > 1 && std::strcmp(words[1], "random") == 0) return draw();
+  if (count > 1 && std::strcmp(words[1], "loops") == 0) return loops();
+  if (count > 1 && std::strcmp(words[1], "tell") == 0) return tell();
   char text[2000];
   for (int i = 0; i < 5000; ++i) {
     if (count > 1) for (int j = 0; j < 5000; ++j) sum = sum + 1;
@@ -98,3 +212,32 @@ def test_random_numbers_are_the_same_in_every_run(program):
     assert len(first.split()) == 12
     assert drawn("1") == first
     assert drawn("2") != first
+
+
+def test_loops_without_accesses_end_in_the_machines_time(program):
+    def looped() -> tuple[float, str]:
+        return run(program, "loops")
+
+    seconds, said = looped()
+    assert said == ""
+    assert 0.0001 < seconds < 0.02  # a hundredth of a second: the clock of times()
+    assert looped() == (seconds, said)
+
+
+def test_the_same_cycles_in_every_run(program, tmp_path):
+    def cycles(index: int) -> str:
+        """With another environment, folder and name of the program."""
+        folder = tmp_path / ("x" * (10 * index + 1))
+        folder.mkdir()
+        name = folder / ("program" + index * "y")
+        name.symlink_to(program)
+        environ = {f"FILLS_{i}": (100 * i + 7) * "z" for i in range(index)}
+        environ |= {"SYNCOPATE_MACHINE": "test-4c", "TOLD": "this", "PATH": os.environ["PATH"]}
+        environ |= {key: value for key, value in os.environ.items() if key.startswith("SYNCOPATE")}
+        done = subprocess.run(
+            [str(name), "tell"], cwd=folder, env=environ, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return re.search(r"simulated time: ([\d.]+) s", done.stderr)[1]
+
+    assert len({cycles(index) for index in range(10)}) == 1

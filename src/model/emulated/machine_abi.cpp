@@ -101,6 +101,24 @@ SYNCOPATE_EXPORT void syncopate_yield() noexcept {
 }
 
 SYNCOPATE_EXPORT std::uint64_t syncopate_ticks() noexcept { return __rdtsc(); }
+SYNCOPATE_EXPORT std::uint64_t syncopate_rdtscp(void* processor) noexcept {
+  return __rdtscp(static_cast<unsigned*>(processor));
+}
+// In the place of the instruction (syncopate/instrument/builtins.h).
+asm(R"(
+  .text
+  .globl syncopate_time_stamp, syncopate_time_stamp_and_processor
+  .type syncopate_time_stamp, @function
+  .type syncopate_time_stamp_and_processor, @function
+syncopate_time_stamp:
+  endbr64
+  rdtsc
+  ret
+syncopate_time_stamp_and_processor:
+  endbr64
+  rdtscp
+  ret
+)");
 SYNCOPATE_EXPORT std::uint64_t syncopate_ticks_per_second() noexcept {
   static constinit std::atomic<std::uint64_t> known{0};
   return once(known, [] { return measure_ticks_per_second(); });

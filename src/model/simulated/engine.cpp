@@ -103,7 +103,7 @@ void modify_line(world& w, thread& me, address at, unsigned bytes, place where) 
 
 void access(address at, std::size_t bytes, kind what, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   if (what == kind::read) {
     w.schedule.settle(me);
     w.polled_loops.before_read(me, at, bytes, where);
@@ -129,7 +129,7 @@ bool runs_again() { return false; }
 
 word load(address at, unsigned bytes, std::memory_order, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   w.schedule.settle(me);
   w.polled_loops.before_read(me, at, bytes, where);
   w.schedule.take_turn(me, at, bytes, use::read);
@@ -142,7 +142,7 @@ word load(address at, unsigned bytes, std::memory_order, place where) {
 void store(address at, unsigned bytes, word value, std::memory_order order, place where,
            sequences) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   w.schedule.settle(me);
   ++me.atomics;
   const cycles begun = me.clock;
@@ -160,7 +160,7 @@ void store(address at, unsigned bytes, word value, std::memory_order order, plac
 word modify(address at, unsigned bytes, operation what, word operand, std::memory_order,
             place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   modify_line(w, me, at, bytes, where);
   const touching_memory here(me);
   const word old = read(at, bytes);
@@ -171,7 +171,7 @@ word modify(address at, unsigned bytes, operation what, word operand, std::memor
 bool compare_exchange(address at, unsigned bytes, word& expected, word desired, std::memory_order,
                       std::memory_order, bool, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   modify_line(w, me, at, bytes, where);
   const touching_memory here(me);
   const word found = read(at, bytes);
@@ -188,7 +188,7 @@ void claim_harmless(address, std::size_t, place) {}
 void ignore(kind, int) {}
 void fence(std::memory_order order, place) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   // Weaker fences only forbid the compiler to reorder (x86).
   if (order != std::memory_order_seq_cst) return;
   w.schedule.settle(me);
@@ -204,7 +204,7 @@ void freed(address at, std::size_t, place where) { instrument::note_free(at, whe
 
 void work(std::uint64_t cycles) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   me.clock += cycles;
   me.slow_down(cycles);
   w.schedule.settle(me);

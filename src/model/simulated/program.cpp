@@ -28,13 +28,13 @@ namespace {
 constexpr unsigned spawn_switches = 4;
 
 void end_run(world& w, int status) {
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   if (instrument::native_charge != 0) charge_native(w, me);
   me.signaled = false;
   w.schedule.settle(me);
   w.finished = true;
   w.exit_status = status;
-  w.ended_at = me.clock;
+  w.ended_at = clock_outside = me.clock;
   w.schedule.leave_machine();
 }
 
@@ -122,6 +122,7 @@ int run(int (*program)()) {
   abort_where_transactions_fault();
 
   thread& main = make_thread(w, &run_main, reinterpret_cast<void*>(program), 0);
+  main.counted.begin = main.since = main.clock = clock_outside;
   add_foreign_load(w);
   watch_sections(w.machine);
   instrument::watch_for_runaway(w.schedule.limit_seconds(), {seen_of_program, stop_runaway});
@@ -139,7 +140,7 @@ void finish(end, int status, const char* message, place) {
 
 unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   if (me.in_transaction) w.htm.abort(me, {abort_cause::unfriendly, 0, where});
   w.schedule.set_activity(me, activity::kernel);
   ++me.counted.system_calls;
@@ -168,7 +169,7 @@ unsigned current() {
 
 void set_affinity(unsigned index, const unsigned char* mask, std::size_t bytes) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   auto& threads = w.schedule.threads();
   if (index >= threads.size()) return;
   std::vector<bool> allowed(w.machine.processors());

@@ -34,6 +34,10 @@ struct world {
 // Made by engine::run() and never destroyed; null before.
 extern world* the_world;
 
+// The clock while no thread of the program runs on the machine: in static constructors, where it
+// goes on by each question alone, and main begins at it; and after the end.
+inline constinit cycles clock_outside = 0;
+
 // The description that SYNCOPATE_MACHINE chooses. Also before the_world is made.
 const description& the_machine();
 

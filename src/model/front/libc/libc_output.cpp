@@ -26,6 +26,7 @@
 #include "model/front/libc/loopback.h"
 #include "model/front/libc/random_numbers.h"
 #include "model/front/libc/stream_locks.h"
+#include "model/front/libc/told_files.h"
 #include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
@@ -86,7 +87,9 @@ ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, 
 std::FILE* real_stream(const char* path, const char* mode,
                        std::FILE* (*real)(const char*, const char*), engine::place where) {
   std::FILE* const random = open_random(path, mode, where);
-  return random != nullptr ? random : real(path, mode);
+  if (random != nullptr) return random;
+  std::FILE* const told = open_told(path, mode, where);
+  return told != nullptr ? told : real(path, mode);
 }
 std::FILE* real_stream(int file, const char* mode, std::FILE* (*real)(int, const char*),
                        engine::place) {

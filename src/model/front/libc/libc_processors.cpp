@@ -17,6 +17,10 @@ namespace engine = syncopate::engine;
 #define UNLESS_PROGRAM(name, ...) \
   if (!by_program(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
 
+// Static constructors ask the machine, too.
+#define UNLESS_ASKED(name, ...) \
+  if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
+
 static unsigned machine_processors() {
   const engine_scope inside;
   return engine::processors();
@@ -40,12 +44,12 @@ SYNCOPATE_EXPORT int sched_yield() noexcept {
   return 0;
 }
 SYNCOPATE_EXPORT int sched_getcpu() noexcept {
-  UNLESS_PROGRAM(sched_getcpu);
+  UNLESS_ASKED(sched_getcpu);
   const engine_scope inside;
   return static_cast<int>(engine::processor());
 }
 SYNCOPATE_EXPORT int getcpu(unsigned* processor, unsigned* node) noexcept {
-  UNLESS_PROGRAM(getcpu, processor, node);
+  UNLESS_ASKED(getcpu, processor, node);
   const engine_scope inside;
   if (processor != nullptr) *processor = engine::processor();
   if (node != nullptr) *node = engine::node();
@@ -58,7 +62,7 @@ SYNCOPATE_EXPORT int sched_setaffinity(pid_t pid, std::size_t bytes,
   return own_affinity(pthread_setaffinity_np, pid, bytes, mask);
 }
 SYNCOPATE_EXPORT int sched_getaffinity(pid_t pid, std::size_t bytes, cpu_set_t* mask) noexcept {
-  UNLESS_PROGRAM(sched_getaffinity, pid, bytes, mask);
+  UNLESS_ASKED(sched_getaffinity, pid, bytes, mask);
   return own_affinity(pthread_getaffinity_np, pid, bytes, mask);
 }
 

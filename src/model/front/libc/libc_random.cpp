@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/told_files.h"
+#include "model/front/program/identity.h"
 #include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 
@@ -46,8 +48,13 @@ bool names_random_file(const char* path) {
          (std::strcmp(path, "/dev/urandom") == 0 || std::strcmp(path, "/dev/random") == 0);
 }
 
+// Constructors ask the machine, too: a generator with a seed of the system's is often a global.
+bool gives(engine::place where) {
+  return asks_machine() && !from_libc(where) && has_random_numbers();
+}
+
 int note_file(int file, const char* path, engine::place where) {
-  if (file < 0 || !by_program(where) || !has_random_numbers()) return file;
+  if (file < 0 || !gives(where)) return file;
   const engine_scope inside;
   if (!names_random_file(path)) return file;
   const auto index = static_cast<std::size_t>(file);
@@ -60,8 +67,6 @@ ssize_t read_cookie(void*, char* to, std::size_t bytes) {
   fill_randomly(to, bytes);
   return static_cast<ssize_t>(bytes);
 }
-
-bool gives(engine::place where) { return by_program(where) && has_random_numbers(); }
 
 }  // namespace
 
@@ -89,6 +94,11 @@ void forget_random_file(int file) {
 
 std::FILE* open_random(const char* path, const char* mode, engine::place where) {
   if (!gives(where) || !names_random_file(path)) return nullptr;
+  if (cpp_library_code.has(where)) {  // a file's buffer, which reads by the stream's number
+    std::FILE* const stream = SYNCOPATE_REAL(fopen)(path, mode);
+    if (stream != nullptr) note_file(::fileno(stream), path, where);
+    return stream;
+  }
   cookie_io_functions_t calls{};
   calls.read = read_cookie;
   return fopencookie(nullptr, mode, calls);
@@ -151,6 +161,8 @@ unsigned random_device_value(void* device) asm("_ZNSt13random_device9_M_getvalEv
     const auto mode = makes ? va_arg(list, mode_t) : mode_t{0};                           \
     va_end(list);                                                                         \
     const auto* const where = SYNCOPATE_CALLER;                                           \
+    const int told = (flags & O_ACCMODE) == O_RDONLY ? open_told(path, where) : -1;       \
+    if (told >= 0) return note_opened(told, where);                                       \
     return note_opened(note_file(SYNCOPATE_REAL(name)(__VA_ARGS__), path, where), where); \
   }
 OPEN_NOTED(open, (const char* path, int flags, ...), flags, path, flags, mode)

@@ -10,7 +10,13 @@
 #include <ctime>
 
 #include <linux/futex.h>
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <unistd.h>
 
 #include "model/front/compiler/critical_sections.h"
@@ -98,6 +104,65 @@ bool answer(long number, const long* a, engine::place where, long& result) {
   }
 }
 
+// A function of the C library that this library has: what the system call of its name returns.
+template <class Result>
+long as_system_call(Result result) {
+  return result == Result(-1) ? -errno : static_cast<long>(result);
+}
+
+// The kernel tells how many bytes of the mask it has written.
+long affinity(const long* a) {
+  constexpr unsigned word = 8 * sizeof(long);
+  const unsigned processors = static_cast<unsigned>(::get_nprocs());
+  const long needed = (processors + word - 1) / word * sizeof(long);
+  if (a[1] < needed || a[1] % sizeof(long) != 0) return -EINVAL;
+  const long result =
+      as_system_call(::sched_getaffinity(static_cast<pid_t>(a[0]), static_cast<std::size_t>(a[1]),
+                                         reinterpret_cast<cpu_set_t*>(a[2])));
+  return result == 0 ? needed : result;
+}
+
+// Whether it asks what this library answers by a function of its own; static constructors do, too.
+bool answer_as_function(long number, const long* a, long& result) {
+  auto* const first = reinterpret_cast<timespec*>(a[0]);
+  auto* const second = reinterpret_cast<timespec*>(a[1]);
+  switch (number) {
+    case SYS_clock_gettime:
+      result = as_system_call(::clock_gettime(static_cast<clockid_t>(a[0]), second));
+      return true;
+    case SYS_clock_getres:
+      result = as_system_call(::clock_getres(static_cast<clockid_t>(a[0]), second));
+      return true;
+    case SYS_gettimeofday:
+      result = as_system_call(::gettimeofday(reinterpret_cast<timeval*>(a[0]), nullptr));
+      return true;
+    case SYS_time: result = as_system_call(::time(reinterpret_cast<time_t*>(a[0]))); return true;
+    case SYS_getrusage:
+      result = as_system_call(
+          ::getrusage(static_cast<__rusage_who_t>(a[0]), reinterpret_cast<rusage*>(a[1])));
+      return true;
+    case SYS_times: result = as_system_call(::times(reinterpret_cast<tms*>(a[0]))); return true;
+    case SYS_getrandom:
+      result =
+          as_system_call(::getrandom(reinterpret_cast<void*>(a[0]), static_cast<std::size_t>(a[1]),
+                                     static_cast<unsigned>(a[2])));
+      return true;
+    case SYS_sched_getaffinity: result = affinity(a); return true;
+    case SYS_sched_setaffinity:
+      result = as_system_call(::sched_setaffinity(static_cast<pid_t>(a[0]),
+                                                  static_cast<std::size_t>(a[1]),
+                                                  reinterpret_cast<const cpu_set_t*>(a[2])));
+      return true;
+    case SYS_nanosleep: result = as_system_call(::nanosleep(first, second)); return true;
+    case SYS_clock_nanosleep:
+      result = -::clock_nanosleep(static_cast<clockid_t>(a[0]), static_cast<int>(a[1]),
+                                  reinterpret_cast<const timespec*>(a[2]),
+                                  reinterpret_cast<timespec*>(a[3]));
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 }  // namespace syncopate::instrument
 
@@ -121,6 +186,8 @@ SYNCOPATE_EXPORT long syscall(long number, ...) noexcept {
     }
     answered = answer(number, a, where, result);
   }
+  if (!answered && asks_machine() && !from_libc(where))
+    answered = answer_as_function(number, a, result);
   if (!answered)
     result = syncopate::machine::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (result >= 0 || result < -4095) return result;

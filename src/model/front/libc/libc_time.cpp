@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <ctime>
 
+#include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <unistd.h>
 
 #include "model/front/compiler/critical_sections.h"
@@ -101,6 +103,25 @@ SYNCOPATE_EXPORT time_t time(time_t* t) noexcept {
 SYNCOPATE_EXPORT clock_t clock() noexcept {
   UNLESS_ASKED(clock);
   return static_cast<clock_t>(now(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+}
+
+// All of it as the user's. What else is told is this computer's.
+SYNCOPATE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  const int result = SYNCOPATE_REAL(getrusage)(who, usage);
+  if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return result;
+  if (result != 0 || who == RUSAGE_CHILDREN) return result;
+  const timespec used =
+      to_timespec(now(who == RUSAGE_SELF ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID));
+  usage->ru_utime = {used.tv_sec, used.tv_nsec / 1000};
+  usage->ru_stime = {};
+  return 0;
+}
+SYNCOPATE_EXPORT clock_t times(tms* used) noexcept {
+  UNLESS_ASKED(times, used);
+  const std::uint64_t tick = static_cast<std::uint64_t>(second / ::sysconf(_SC_CLK_TCK));
+  if (used != nullptr)
+    *used = {static_cast<clock_t>(now(CLOCK_PROCESS_CPUTIME_ID) / tick), 0, 0, 0};
+  return static_cast<clock_t>(now(CLOCK_MONOTONIC) / tick);
 }
 
 #undef UNLESS_ASKED

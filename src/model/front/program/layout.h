@@ -11,7 +11,8 @@ namespace syncopate::instrument::layout {
 inline constexpr std::uintptr_t heap = 0x1000'0000'0000;
 inline constexpr std::size_t heap_bytes = std::size_t{1} << 40;
 
-// A copy of main's arguments: where the system puts them depends on the environment's length.
+// A copy of main's arguments and the environment: where the system puts them depends on their
+// length.
 inline constexpr std::uintptr_t arguments = 0x1800'0000'0000;
 
 // Locks of streams, where the program takes any by itself (stream_locks.h).

@@ -4,9 +4,11 @@
 //   __libc_start_main stands in for the C library's; sets up what static constructors need
 //   static constructors of the program, on the thread-control block of main's fiber
 //   start_machine     instead of main: engine::run, which calls run_program on main's fiber
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -60,24 +62,48 @@ constexpr const char* tried = "SYNCOPATE_ADDRESSES_TRIED";
   personality(static_cast<unsigned long>(now));
 }
 
-// The program's name comes last: its length, which depends on the folder, moves nothing else.
+// Copies main's arguments, the environment and what the kernel tells behind it, in the kernel's
+// order, to where nothing moves by their length but what comes later: the program's name, whose
+// length depends on the folder, comes last. Each variable begins a line of a cache.
 void copy_arguments(int count, char** given) {
-  std::size_t bytes = (static_cast<std::size_t>(count) + 1) * sizeof(char*);
-  for (int i = 0; i < count; ++i) bytes += std::strlen(given[i]) + 1;
-  void* at = mmap(reinterpret_cast<void*>(layout::arguments), bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   argument_count = count;
   arguments = given;
+  constexpr std::size_t line = 64;
+  std::size_t variables = 0, told = 0, bytes = 2 * line;
+  const auto room = [&bytes](const char* text) { bytes += std::strlen(text) + 1; };
+  for (int i = 0; i < count; ++i) room(given[i]);
+  for (; environ[variables] != nullptr; ++variables) {
+    room(environ[variables]);
+    bytes += line;
+  }
+  // Constructors may have changed the environment: the kernel's own is behind the arguments.
+  const auto* more = reinterpret_cast<const ElfW(auxv_t)*>([given, count] {
+    char** each = given + count + 1;
+    while (*each != nullptr) ++each;
+    return each + 1;
+  }());
+  while (more[told++].a_type != AT_NULL) {
+  }
+  const std::size_t pointers = static_cast<std::size_t>(count) + variables + 2;
+  bytes += pointers * sizeof(char*) + told * sizeof *more;
+  void* at = mmap(reinterpret_cast<void*>(layout::arguments), bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (at == MAP_FAILED) return;
   arguments = static_cast<char**>(at);
-  char* text = reinterpret_cast<char*>(arguments + count + 1);
-  const auto copy = [&text, given](int i) {
-    arguments[i] = text;
-    text = stpcpy(text, given[i]) + 1;
+  char** const copied = arguments + count + 1;
+  char* text = reinterpret_cast<char*>(
+      std::copy_n(more, told, reinterpret_cast<ElfW(auxv_t)*>(copied + variables + 1)));
+  const auto copy = [&text](char*& to, const char* from) {
+    to = text;
+    text = stpcpy(text, from) + 1;
   };
-  for (int i = 1; i < count; ++i) copy(i);
-  if (count > 0) copy(0);
-  arguments[count] = nullptr;
+  for (int i = 1; i < count; ++i) copy(arguments[i], given[i]);
+  for (std::size_t i = 0; i < variables; ++i) {
+    text += -reinterpret_cast<std::uintptr_t>(text) % line;
+    copy(copied[i], environ[i]);
+  }
+  if (count > 0) copy(arguments[0], given[0]);
+  environ = copied;
 }
 
 int call_main() {

@@ -11,6 +11,7 @@
 #include <signal.h>
 
 #include "model/front/libc/signals.h"
+#include "model/front/program/identity.h"
 #include "model/front/pthread/real.h"
 #include "model/front/pthread/threads.h"
 
@@ -54,15 +55,17 @@ SYNCOPATE_EXPORT int pthread_setaffinity_np(pthread_t thread, std::size_t bytes,
   return 0;
 }
 
+// Static constructors are told of the machine, too: OpenMP's runtime counts its processors in one.
 SYNCOPATE_EXPORT int pthread_getaffinity_np(pthread_t thread, std::size_t bytes, cpu_set_t* mask) {
-  SYNCOPATE_UNLESS_PROGRAM(pthread_getaffinity_np, thread, bytes, mask);
-  thread_record* const r = find_record(thread);
-  if (r == nullptr) return ESRCH;
+  if (!asks_machine()) return SYNCOPATE_REAL(pthread_getaffinity_np)(thread, bytes, mask);
+  const thread_record* const r = in_program() ? find_record(thread) : nullptr;
+  if (r == nullptr && in_program()) return ESRCH;
   std::memset(mask, 0, bytes);
   const unsigned processors = on_engine([] { return engine::processors(); });
-  const auto* const kept = reinterpret_cast<const cpu_set_t*>(r->affinity);
   for (unsigned p = 0; p < processors && p < 8 * bytes; ++p)
-    if (!r->has_affinity || CPU_ISSET_S(p, thread_record::affinity_bytes, kept))
+    if (r == nullptr || !r->has_affinity ||
+        CPU_ISSET_S(p, thread_record::affinity_bytes,
+                    reinterpret_cast<const cpu_set_t*>(r->affinity)))
       CPU_SET_S(p, bytes, mask);
   return 0;
 }

@@ -17,6 +17,18 @@ void leave_transaction(world& w, thread& me, place where) {
   if (me.in_transaction) w.htm.abort(me, {abort_cause::unfriendly, 0, where});
 }
 
+// What a thread has used of processors so far.
+cycles processor_time(const thread& t, cycles now) {
+  if (t.foreign) return 0;
+  cycles used = 0;
+  for (const activity a :
+       {activity::running, activity::spinning, activity::light, activity::deep, activity::kernel}) {
+    used += t.counted.cycles[static_cast<std::size_t>(a)];
+    if (t.doing == a && now > t.since) used += now - t.since;
+  }
+  return used;
+}
+
 std::uint64_t first_look(world& w, thread& me, address at, unsigned bytes, place where) {
   w.schedule.settle(me);
   w.schedule.take_turn(me, at, bytes, use::read);
@@ -36,7 +48,7 @@ std::uint64_t first_look(world& w, thread& me, address at, unsigned bytes, place
 
 void relax(std::uint32_t steps, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   // As Intel's PAUSE does.
   leave_transaction(w, me, where);
   const cycles spent = me.vary(cycles{steps} * w.machine.core.relax_cycles);
@@ -48,7 +60,7 @@ void relax(std::uint32_t steps, place where) {
 void system_call(bool tcp, place where) {
   if (the_world == nullptr || !the_world->schedule.has_running()) return;
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   w.polled_loops.interrupted(me);
   w.schedule.set_activity(me, activity::kernel);
@@ -61,7 +73,7 @@ void system_call(bool tcp, place where) {
 
 void yield(place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   w.schedule.set_activity(me, activity::kernel);
   ++me.counted.system_calls;
@@ -74,7 +86,7 @@ void yield(place where) {
 bool await(address at, unsigned bytes, std::memory_order, int depth, predicate holds, void* context,
            std::uint64_t until, std::uint64_t& value, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   me.loop = {};
   value = first_look(w, me, at, bytes, where);
   if (holds(context, value)) return true;
@@ -104,7 +116,7 @@ bool await(address at, unsigned bytes, std::memory_order, int depth, predicate h
 machine::park_result park(address at, std::uint32_t expected, const machine::deadline* until,
                           std::uint32_t bitset, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   w.polled_loops.interrupted(me);
   return w.kernel.park(me, at, expected, until, bitset, where);
@@ -112,30 +124,33 @@ machine::park_result park(address at, std::uint32_t expected, const machine::dea
 
 int wake(address at, int count, std::uint32_t bitset, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   return w.kernel.wake(me, at, count, bitset);
 }
 
 int requeue(address from, address to, int count, int limit, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   return w.kernel.requeue(me, from, to, count, limit);
 }
 
 void sleep_until(const machine::deadline& until, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   leave_transaction(w, me, where);
   w.polled_loops.interrupted(me);
   w.kernel.sleep_until(me, until, where);
 }
 
 std::uint64_t ticks() {
-  if (the_world == nullptr || !the_world->schedule.has_running()) return 0;
+  if (the_world == nullptr || !the_world->schedule.has_running()) {
+    const description& machine = the_machine();
+    return clock_outside += machine.l1.latency + machine.core.access_cycles;
+  }
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   // Reading the clock takes about as long as a hit does; time passes for loops on it.
   me.clock += w.machine.l1.latency + w.machine.core.access_cycles;
   w.schedule.settle(me);
@@ -146,16 +161,15 @@ std::uint64_t ticks() {
 std::uint64_t ticks_per_second() { return the_machine().topology.frequency_hz; }
 
 std::uint64_t nanoseconds(int clock) {
-  const std::uint64_t at = ticks();
-  if (clock == CLOCK_THREAD_CPUTIME_ID && at != 0) {
-    const thread& me = the_world->schedule.running();
-    cycles used = me.clock - me.since;
-    for (const activity a :
-         {activity::running, activity::spinning, activity::light, activity::deep, activity::kernel})
-      used += me.counted.cycles[static_cast<std::size_t>(a)];
-    return nanoseconds_of(the_machine(), used, clock);
-  }
-  return nanoseconds_of(the_machine(), at, clock);
+  const cycles at = ticks();
+  const bool is_processors = clock == CLOCK_THREAD_CPUTIME_ID || clock == CLOCK_PROCESS_CPUTIME_ID;
+  if (!is_processors || the_world == nullptr || !the_world->schedule.has_running())
+    return nanoseconds_of(the_machine(), at, clock);
+  cycles used = 0;
+  for (const thread& each : the_world->schedule.threads())
+    if (&each == &the_world->schedule.running() || clock == CLOCK_PROCESS_CPUTIME_ID)
+      used += processor_time(each, at);
+  return nanoseconds_of(the_machine(), used, clock);
 }
 
 unsigned processor() {
@@ -180,13 +194,13 @@ machine::htm::status htm_begin(machine::htm::mode mode, place where) {
 
 void htm_commit(place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   if (me.in_transaction) w.htm.commit(me, where);
 }
 
 void htm_abort(unsigned char code, place where) {
   world& w = *the_world;
-  thread& me = w.schedule.running();
+  thread& me = w.schedule.caller();
   w.schedule.settle(me);
   if (me.in_transaction) w.htm.abort(me, {abort_cause::explicit_, code, where});
 }

@@ -289,7 +289,7 @@ void scheduler::wake_poller(thread& t, cycles at) {
 
 void scheduler::run(thread& main) {
   first_fiber_ = instrument::running_fiber();
-  switch_in(processors_[choose_processor(main)], main, 0, 0);
+  switch_in(processors_[choose_processor(main)], main, main.clock, 0);
   dispatch();
   running_ = nullptr;
 }

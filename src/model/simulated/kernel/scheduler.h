@@ -25,6 +25,8 @@
 #include <deque>
 #include <vector>
 
+#include "model/front/compiler/basic_blocks.h"
+
 namespace syncopate::simulated {
 
 struct world;
@@ -34,6 +36,17 @@ class scheduler {
   explicit scheduler(world&);
 
   [[nodiscard]] thread& running() noexcept { return *running_; }
+  // The same, where it calls the engine: what it ran since its last call is charged.
+  [[nodiscard]] thread& caller() noexcept {
+    thread& me = *running_;
+    if (instrument::blocks_left < 0) [[unlikely]] {
+      const auto cost = static_cast<cycles>(-instrument::blocks_left) * machine_.core.access_cycles;
+      me.clock += cost;
+      me.slow_down(cost);
+    }
+    instrument::blocks_left = instrument::blocks_of_an_access;
+    return me;
+  }
   [[nodiscard]] bool has_running() const noexcept { return running_ != nullptr; }
   [[nodiscard]] std::deque<thread>& threads() noexcept { return threads_; }
   [[nodiscard]] const std::vector<processor>& processors() const noexcept { return processors_; }

@@ -18,6 +18,30 @@ __asm__(
     ".set __tsan_atomic128_store, syncopate_atomic128_store_in_sequence\n");
 #endif
 
+/* The processor's time stamp is the machine's, by a compiler's function or by the instruction in
+ * assembly: a macro of the assembler goes before the instruction of its name. Around the call it
+ * steps over the red zone (lea -128(%rsp), %rsp and back), in bytes for both syntaxes. */
+#if !defined(__ASSEMBLER__)
+__asm__(
+    ".macro rdtsc\n"
+    ".byte 0x48, 0x8d, 0x64, 0x24, 0x80\n"
+    "call syncopate_time_stamp@PLT\n"
+    ".byte 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0\n"
+    ".endm\n"
+    ".macro rdtscp\n"
+    ".byte 0x48, 0x8d, 0x64, 0x24, 0x80\n"
+    "call syncopate_time_stamp_and_processor@PLT\n"
+    ".byte 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0\n"
+    ".endm\n");
+#define __builtin_ia32_rdtsc() ((unsigned long long)syncopate_ticks())
+#define __builtin_ia32_rdtscp(processor) ((unsigned long long)syncopate_rdtscp(processor))
+#define __builtin_readcyclecounter() ((unsigned long long)syncopate_ticks())
+#if !defined(__cplusplus)
+__UINT64_TYPE__ syncopate_ticks(void);
+__UINT64_TYPE__ syncopate_rdtscp(void*);
+#endif
+#endif
+
 /* No header is included here: the program's own feature macros come after this. C programs do not
  * name the builtins. */
 #if defined(__cplusplus)
@@ -30,6 +54,8 @@ extern "C" {
 void* memcpy(void* __restrict, const void* __restrict, __SIZE_TYPE__) SYNCOPATE_NOTHROW;
 void* memmove(void*, const void*, __SIZE_TYPE__) SYNCOPATE_NOTHROW;
 void* memset(void*, int, __SIZE_TYPE__) SYNCOPATE_NOTHROW;
+__UINT64_TYPE__ syncopate_ticks() SYNCOPATE_NOTHROW;
+__UINT64_TYPE__ syncopate_rdtscp(void*) SYNCOPATE_NOTHROW;
 }
 #undef SYNCOPATE_NOTHROW
 #define __builtin_memcpy ::memcpy

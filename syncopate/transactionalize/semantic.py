@@ -99,9 +99,11 @@ def find(
 
 
 def _environment() -> dict[str, str]:
-    """spatch asks the first python3 of PATH for its library. The right one stands beside spatch."""
+    """spatch asks the first python3 of PATH for its library. The right one stands beside spatch.
+    And it does not start without a HOME."""
     beside = os.path.dirname(require_spatch())
-    return {**os.environ, "PATH": os.pathsep.join([beside, os.environ.get("PATH", "")])}
+    paths = os.pathsep.join([beside, os.environ.get("PATH", "")])
+    return {"HOME": "/", **os.environ, "PATH": paths}
 
 
 def _of_group(rules: str, number: int, group: Group) -> str:

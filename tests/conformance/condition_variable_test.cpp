@@ -1,6 +1,8 @@
 // condition_variable: no signal is lost, none goes to the wrong waiter, and it may be destroyed as
 // soon as everybody has been woken.
 #include <barrier>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -117,6 +119,19 @@ TYPED_TEST(ConditionVariable, TimesOutNotEarly) {
   EXPECT_TRUE(condition.empty());
 }
 
+TEST(DeadlineAfter, IsAsFarAwayAsAsked) {
+  using namespace std::chrono;
+  constexpr auto infinite = std::numeric_limits<double>::infinity();
+  constexpr auto soon = [](auto time) {
+    return machine::remaining(syncopate::deadline_after(time)) < 1'000'000'000;
+  };
+  EXPECT_FALSE(soon(hours::max()) || soon(seconds::max()) || soon(nanoseconds::max()));
+  EXPECT_FALSE(soon(hours(24 * 365 * 300)) || soon(duration<double>(1e300)));
+  EXPECT_FALSE(soon(duration<float>(infinite)) || soon(minutes(1)));
+  EXPECT_TRUE(soon(hours::min()) && soon(seconds(0)) && soon(duration<double>(-infinite)));
+  EXPECT_TRUE(soon(duration<double>(std::numeric_limits<double>::quiet_NaN())));
+}
+
 TYPED_TEST(ConditionVariable, IsSignaledBeforeItsDeadline) {
   TypeParam mutex;
   condition_variable condition;
@@ -125,7 +140,7 @@ TYPED_TEST(ConditionVariable, IsSignaledBeforeItsDeadline) {
   {
     observed_thread waiter([&] {
       std::scoped_lock guard(mutex);
-      while (!ready) result = condition.wait_until(mutex, in(60'000 * millisecond));
+      while (!ready) result = condition.wait_for(mutex, std::chrono::hours::max());
     });
     waiter.await_sleep();
     std::scoped_lock guard(mutex);

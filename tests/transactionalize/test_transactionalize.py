@@ -484,7 +484,8 @@ def test_spatch_without_its_python_library_names_the_package(tmp_path):
     assert "libpython3-dev" in one_line(done)
 
 
-def test_another_python_in_front_does_not_disturb_spatch(tmp_path):
+def test_neither_another_python_in_front_nor_no_home_disturbs_spatch(tmp_path, monkeypatch):
+    monkeypatch.delenv("HOME")
     other = tmp_path / "python3"
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)

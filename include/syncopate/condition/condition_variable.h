@@ -50,6 +50,17 @@ namespace syncopate {
 
 enum class cv_status { signaled, timed_out };
 
+// The time so long from now; of a longer one than the clock counts, its end.
+template <class Rep, class Period>
+[[nodiscard]] machine::deadline deadline_after(std::chrono::duration<Rep, Period> time) noexcept {
+  using std::chrono::nanoseconds;
+  const double ns = std::chrono::duration<double, std::nano>(time).count();
+  if (!(ns > 0)) return machine::after(0);
+  if (ns >= static_cast<double>(nanoseconds::max().count()))
+    return machine::after(nanoseconds::max().count());
+  return machine::after(std::chrono::duration_cast<nanoseconds>(time).count());
+}
+
 class condition_variable {
  public:
   // One wait of one thread; lives on its stack from enlist() until it has left the list.
@@ -98,8 +109,7 @@ class condition_variable {
   }
   template <class Lock, class Rep, class Period>
   cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> time) noexcept {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-    return wait_until(lock, machine::after(ns > 0 ? ns : 0));
+    return wait_until(lock, deadline_after(time));
   }
 
   // Wakes the longest waiter, if any. The caller may or may not hold the mutex.

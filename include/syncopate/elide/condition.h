@@ -94,8 +94,7 @@ class basic_condition {
   }
   template <class Lock, class Rep, class Period>
   cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> time) {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-    return wait_until(lock, machine::after(ns > 0 ? ns : 0));
+    return wait_until(lock, deadline_after(time));
   }
   // Returns what done() says at the end.
   template <class Lock, class Predicate>

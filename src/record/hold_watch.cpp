@@ -20,14 +20,14 @@ std::uintptr_t address_of(const void* object) noexcept {
 
 }  // namespace
 
-// One that never ends (released by another thread) is given up after a second.
+// One that never ends (released by another thread) is given up after a second where its room is
+// wanted.
 void hold_samples::begin(const void* object, std::uint64_t since, std::uint32_t id,
                          std::uint32_t weight, asking how) noexcept {
   const std::uint64_t now = since != 0 ? since : machine::ticks();
   for (std::uint32_t i = count_; i-- != 0;)
-    if (holds_[i].object == object ||
-        (now > holds_[i].since && now - holds_[i].since > ticks_per_second))
-      drop(i);
+    if (holds_[i].object == object) drop(i);
+  if (count_ == most && now > holds_[0].since && now - holds_[0].since > ticks_per_second) drop(0);
   if (count_ == most) return tell_fast_paths();
   const bool is_watched =
       machine::switch_mark::is_possible() && (how == asking::always || mark_.stands());

@@ -76,7 +76,7 @@ def test_statistics_name_the_algorithm(program):
             "norek",
             "no algorithm for transactions is named 'norek' (did you mean norec or eager_norec?)",
         ),
-        ("", "no algorithm for transactions is named ''"),
+        ("", "option --tm needs a value"),
         ("htm+auto", "'htm+auto': behind htm+ stands what runs in software"),
         ("norec:patience", "no contention manager is named 'patience'"),
         ("norec:", "no contention manager is named ''"),

@@ -220,6 +220,31 @@ TEST(RecordThinning, AnOuterHoldGoesOnWhereAnInnerLockIsLetGoOf) {
   EXPECT_EQ(inner.hold_samples, 2 * turns);
 }
 
+// Which is as long as one that another thread has released is waited for, where there is no room.
+TEST(RecordThinning, AHoldOfMoreThanASecondIsMeasuredHoweverManyLocksAreTakenInIt) {
+  scratch dir;
+  const int status = in_child([&] {
+    static object outer, inner, lost[4], newest;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    outer.counted();
+    for (int i = 0; i < 12; ++i) {
+      for (unsigned n = 0; n <= record::first_period; ++n) inner.uncontended_round();
+      ::usleep(100'000);
+    }
+    outer.unlocked();
+    for (object& each : lost) each.counted();
+    ::usleep(1'100'000);
+    newest.uncontended_round();
+    record::finish();
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  const contents c = read_record(dir.file());
+  EXPECT_EQ(c.locks.at(1).hold_samples, 1u);
+  EXPECT_GE(milliseconds(c, c.locks.at(1).hold_max), 1'200);
+  EXPECT_EQ(c.locks.at(7).hold_samples, 1u);
+}
+
 TEST(RecordThinning, MoreHoldsThanThereIsRoomForLeaveTheOuterOnesAlone) {
   const contents c = nested(6, {5, 4, 3, 2, 1, 0});
   for (unsigned n = 0; n < 6; ++n)

@@ -32,8 +32,10 @@ expect 2 calibrate 0
 expect 2 calibrate 1 2
 
 status=0
-"$native" list >/dev/full 2>/dev/null || status=$?
-[ "$status" = 1 ] || fail "a full device: exit status $status, not 1"
+full=$(mktemp)  # a file that may not grow: /dev/full is not everybody's
+(trap '' XFSZ; ulimit -f 0; exec "$native" list) >"$full" 2>/dev/null || status=$?
+rm "$full"
+[ "$status" = 1 ] || fail "no space for the output: exit status $status, not 1"
 
 "$native" list | "$python" -c '
 import json, sys

@@ -141,7 +141,8 @@ class var {
 // exception that leaves the body commits and passes on. Returns false if the body canceled.
 // Requires: what the body shares with other threads are var<T>s; it makes no object with a
 // destructor that must run while it calls get(), set() or anything of tx (starting again skips
-// destructors; it may do so in a handler of an exception, which then ends). Blocking; where it runs inside of another transaction, the outer one decides.
+// destructors; it may do so in a handler of an exception, which then ends). Blocking; where it runs
+// inside of another transaction, the outer one decides.
 template <class Body>
 [[gnu::noinline]] bool atomically(Body&& body) {
   constexpr std::uint32_t instrumented_code = 1, aborted = 16;

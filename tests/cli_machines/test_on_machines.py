@@ -287,6 +287,18 @@ def test_check_of_a_program(tmp_path, order, status):
         assert "message.cpp" in done.stderr
 
 
+def test_the_verdict_of_a_program_with_a_closed_descriptor(tmp_path):
+    path = source(tmp_path, "message.cpp", RACE.replace("ORDER", "relaxed"))
+    program = str(tmp_path / "message")
+    compiled = on_machines("c++", "--machine=explored", path, "-o", program)
+    assert compiled.returncode == 0, compiled.stderr
+    for closed in range(3):
+        command = ["sh", "-c", f'exec "$1" {closed}>&-', "sh", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, closed
+        assert ("explored: failed" in done.stderr) == (closed != 2), closed
+
+
 def test_check_as_json(tmp_path):
     path = source(tmp_path, "message.cpp", RACE.replace("ORDER", "relaxed"))
     done = on_machines("check", "--json", path)

@@ -30,20 +30,26 @@ namespace syncopate::explored {
 
 namespace {
 
-// Descriptors 1 and 2, away and back again.
+// Descriptors 1 and 2, away and back again; one that is closed stays so.
 class output {
  public:
   void show(bool shown) {
     std::fflush(stdout);
     std::fflush(stderr);
-    if (kept_[0] < 0)
-      for (int i = 0; i < 2; ++i) kept_[i] = ::fcntl(i + 1, F_DUPFD_CLOEXEC, 100);
-    if (nowhere_ < 0) nowhere_ = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere_ < 0) begin();
     for (int i = 0; i < 2; ++i)
-      if (const int to = shown ? kept_[i] : nowhere_; to >= 0) ::dup2(to, i + 1);
+      if (kept_[i] >= 0 && nowhere_ >= 0) ::dup2(shown ? kept_[i] : nowhere_, i + 1);
   }
 
  private:
+  void begin() {
+    for (int i = 0; i < 2; ++i) kept_[i] = away(i + 1);
+    const int opened = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    nowhere_ = away(opened);
+    ::close(opened);
+  }
+  static int away(int file) { return ::fcntl(file, F_DUPFD_CLOEXEC, 100); }
+
   int kept_[2] = {-1, -1};
   int nowhere_ = -1;
 };

@@ -244,7 +244,7 @@ def record_running(options: dict, words: list[str]) -> int:
     return 0
 
 
-def prepare(options: dict) -> tuple[str, dict[str, str]]:
+def prepare(options: dict, command: str = "record") -> tuple[str, dict[str, str]]:
     """The library that records, and the environment with it. One only: each writes a file."""
     if "--tm" in options:
         library = paths.require(transactions.RECORDING_LIBRARY)
@@ -253,7 +253,8 @@ def prepare(options: dict) -> tuple[str, dict[str, str]]:
         )
     elif os.environ.get("SYNCOPATE") == "off":
         raise Failure(
-            "record: SYNCOPATE=off, in the environment, switches the library off; unset it", BAD_USE
+            f"{command}: SYNCOPATE=off, in the environment, switches the library off; unset it",
+            BAD_USE,
         )
     elif openmp.wanted(options):
         library, environ = paths.require(paths.PRELOAD_OPENMP), dict(os.environ)

@@ -120,6 +120,17 @@ def _named_twice(files: list[str]) -> str | None:
     return None
 
 
+def _refuse_copy(record: recordfile.Record, others: list[recordfile.Record]) -> None:
+    """A Failure where it is of the same recording as another one: a copy, or one in a bundle."""
+    for other in others:
+        if other.is_same_recording(record):
+            raise Failure(
+                f"{shown(record.path)} and {shown(other.path)} are of one recording, which would"
+                " count twice; leave one out",
+                BAD_USE,
+            )
+
+
 def _refuse_idle(parser: Parser, options) -> None:
     """A Failure for an option that acts on none of the forms that are asked for."""
     forms = [name for name in FORMS if getattr(options, name)] or [TEXT]
@@ -149,6 +160,7 @@ def _report(options) -> None:
         with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
             openwaits.look(path)
         for record in _records(path):
+            _refuse_copy(record, [each.record for each in analyses])
             if options.redact:
                 record.redact()
             analyses.append(Analysis(record, progress))

@@ -122,7 +122,9 @@ class Started:
     """A program that is started for this, and records into a folder that goes with it."""
 
     def __init__(self, command: list[str], options: dict[str, str]):
-        library, environ = prepare({"--lock": options["--lock"]} if "--lock" in options else {})
+        library, environ = prepare(
+            {"--lock": options["--lock"]} if "--lock" in options else {}, "top"
+        )
         path = program.find_program(command[0])
         if "--force" not in options:
             program.check_preloadable(path, library, "`syncopate top -p PID`")

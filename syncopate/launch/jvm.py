@@ -14,6 +14,7 @@ import time
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.launch import kernelview
 
 OPENS_WITHIN = 20.0  # seconds that a VM gets to open its socket
 ASKED_EVERY = 2.0  # ... and after which it is asked again, as HotSpot's own tools do
@@ -222,7 +223,7 @@ def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str)
         raise Failure(f"the Java VM {process} has ended", FAILED) from None
     except PermissionError:
         raise Failure(
-            f"process {process} belongs to another user; run this with sudo", BAD_USE
+            f"process {process} belongs to another user; {kernelview.more_rights()}", BAD_USE
         ) from None
     finally:
         with contextlib.suppress(OSError):

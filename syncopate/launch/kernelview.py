@@ -63,12 +63,17 @@ def process_named(text: str) -> int:
         os.readlink(f"/proc/{process}/exe")
     except PermissionError:
         owner = _user(int(status["Uid"].split()[0]))
-        raise Failure(
-            f"process {process} belongs to {owner}; run this with sudo", BAD_USE
-        ) from None
+        raise Failure(f"process {process} belongs to {owner}; {more_rights()}", BAD_USE) from None
     except OSError:
         raise Failure(f"process {process} is a part of the kernel, or ends now", BAD_USE) from None
     return process
+
+
+def more_rights() -> str:
+    """What gives us the right to look at another user's process."""
+    if os.geteuid():
+        return "run this with sudo"
+    return "root may not look at it here, as in a container: CAP_SYS_PTRACE is what it lacks"
 
 
 def _user(number: int) -> str:

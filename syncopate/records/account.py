@@ -83,7 +83,8 @@ class Account:
         lives = sum(self._life(thread) for thread, each in zip_equal(threads, known) if each)
         cpu = sum(each[0] for each in known if each)
         delay = sum(each[1] for each in known if each)
-        if not self._is_whole() and not self.runs:
+        was_replaced = self.of.record.header.flags & recordformat.REPLACED
+        if not (self._is_whole() or self.runs or was_replaced):
             cpu, delay = self._until_the_end(cpu, delay)
         why = None
         if lives < total:

@@ -384,7 +384,7 @@ class Analysis:
     def _leave_out_unused(self) -> None:
         """Objects that were made and never used: most kinds tell nothing until then. (Of a process
         that was killed the first uses may not be counted.)"""
-        if not self.record.header.flags & (recordformat.FINISHED | recordformat.DETACHED):
+        if not self.record.header.flags & recordformat.ENDED:
             return
         used = []
         for group in self.groups:

@@ -9,47 +9,74 @@ from few holds. No cause is told that the record does not show.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from syncopate.base.terminal import in_sentence
-from syncopate.base.units import about, count, duration, percent
+from syncopate.base.units import count, duration, percent
 from syncopate.records import knowncalls
+from syncopate.records.holdlengths import (
+    by_length,
+    crowded,
+    kept,
+)
+from syncopate.records.lockfigures import (
+    BUSY_DO,
+    CERTAIN,
+    FAR_LONGER,
+    FEW_HOLDS,
+    FEW_WAITS,
+    INNER_FRAMES,
+    LIKELY,
+    LONG_HOLD_NS,
+    MOSTLY,
+    MUCH_LONGER,
+    NEARLY_ALL,
+    POSSIBLE,
+    Reason,
+    at_once,
+    calls_of,
+    functions_of,
+    held,
+    lost_waits,
+    mean_wait,
+    named_calls,
+    others_had_processors,
+    watched,
+)
 from syncopate.records.recordformat import LOST_KINDS
-from syncopate.records.sectioncode import Call, Facts
+from syncopate.records.sectioncode import Facts
 
-EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits of such locks
-CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
-FEW_HOLDS = FEW_WAITS = 10  # fewer were seen: what they say is by chance
-MOSTLY, NEARLY_ALL = 0.5, 0.9
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
-MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
-LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
-FEW_OF_LOST = 0.1  # of the time lost to a lock: what cannot be why
-LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
-WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
-READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
-BUSY_DO = "record on a machine that has nothing else to do"
 UNEVEN = 4  # times as much of the time as an even share; of few locks one has twice that by chance
-SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
-FAR_LONGER = 10  # than all slices that a thread may have to wait for
 TOGETHER = 1.2  # holds at one time, in the mean: so many only readers have
-SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
-TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
-FOR_SURE = 1.2  # times a bound that is made of estimates
-NEVER = 0.1  # of its running time a thread is without a processor, also where there are enough
-UNUSUAL_FROM = 0.99  # of the holds, the shortest first
-INNER_FRAMES = 4  # of a stack: those of the C library
-MOST_NAMED = 4  # functions in one sentence
-
-
-class Reason(NamedTuple):
-    """One cause of a lock's cost."""
-
-    cause: str  # as docs/reference/report-schema.md lists them
-    why: str
-    do: str  # "" where nothing can be advised
-    sure: str  # CERTAIN, LIKELY or POSSIBLE
+_SAID_OF_C_LIBRARY = {
+    knowncalls.ALLOCATION: (
+        "malloc",
+        "it is a lock inside the C library, of one of malloc's arenas: threads that allocate or"
+        " free at one time wait for each other",
+        "allocate less often while threads run (a pool for each), or use an allocator that keeps"
+        " more for each thread (jemalloc, tcmalloc)",
+    ),
+    knowncalls.INPUT_OUTPUT: (
+        "stream",
+        "it is a lock inside the C library, of a stream (FILE) that threads use at one time",
+        "write or read more at once (a buffer for each thread), or give each thread a stream of its"
+        " own",
+    ),
+}
+_JAVA_SAID = {
+    knowncalls.SLEEP: (
+        "sleeps",
+        "sleeps",
+        "sleep after the release, or wait() on the monitor, which releases it",
+    ),
+    knowncalls.INPUT_OUTPUT: (
+        "input_output",
+        "reads or writes",
+        "copy what is to be read or written, and do that after the release, or in a thread of its"
+        " own",
+    ),
+    knowncalls.WAIT: ("waits", "waits", "release it before what waits there, or hold that shorter"),
+}
 
 
 def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
@@ -81,10 +108,10 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         *_uneven(lock),
     ]
     if not {reason.cause for reason in found} - {"uneven"}:
-        found += _kept(lock, results, facts)
+        found += kept(lock, results, facts)
     told = {reason.cause for reason in found}
     if not told - {"uneven"}:
-        found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
+        found += [*crowded(lock, results)] or by_length(lock, results, facts)
     return found
 
 
@@ -128,37 +155,6 @@ def _inside_of_c_library(lock: dict) -> str | None:
     return next((kind for kind, share in shares.items() if kind and share >= NEARLY_ALL), None)
 
 
-_SAID_OF_C_LIBRARY = {
-    knowncalls.ALLOCATION: (
-        "malloc",
-        "it is a lock inside the C library, of one of malloc's arenas: threads that allocate or"
-        " free at one time wait for each other",
-        "allocate less often while threads run (a pool for each), or use an allocator that keeps"
-        " more for each thread (jemalloc, tcmalloc)",
-    ),
-    knowncalls.INPUT_OUTPUT: (
-        "stream",
-        "it is a lock inside the C library, of a stream (FILE) that threads use at one time",
-        "write or read more at once (a buffer for each thread), or give each thread a stream of its"
-        " own",
-    ),
-}
-_JAVA_SAID = {
-    knowncalls.SLEEP: (
-        "sleeps",
-        "sleeps",
-        "sleep after the release, or wait() on the monitor, which releases it",
-    ),
-    knowncalls.INPUT_OUTPUT: (
-        "input_output",
-        "reads or writes",
-        "copy what is to be read or written, and do that after the release, or in a thread of its"
-        " own",
-    ),
-    knowncalls.WAIT: ("waits", "waits", "release it before what waits there, or hold that shorter"),
-}
-
-
 def _gate(facts: Facts) -> Reason:
     at = f": {facts.empty_at}" if facts.empty_at else ""
     return Reason(
@@ -169,53 +165,6 @@ def _gate(facts: Facts) -> Reason:
         "",
         CERTAIN,
     )
-
-
-def lost_waits(lock: dict) -> list[dict]:
-    """The waits that are lost to it, by kind."""
-    return [waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS]
-
-
-def got(lock: dict) -> int:
-    """How many of these ended with the lock."""
-    return max(0, sum(each["count"] for each in lost_waits(lock)) - lock["in_vain"])
-
-
-def mean_wait(lock: dict) -> float:
-    waits = sum(each["count"] for each in lost_waits(lock))
-    return sum(each["total_ns"] for each in lost_waits(lock)) / max(1, waits)
-
-
-def watched(lock: dict) -> dict:
-    """What is known of sampled holds that did not run on."""
-    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0, "slept_share": None}
-    return (lock["hold"] or {}).get("interrupted") or nothing
-
-
-def held(lock: dict, results: dict) -> float | None:
-    """The share of the program's time in which it was held, as far as few holds that were timed
-    tell of all: it may come out above 1. Of several locks, the worst one's. None where no hold was
-    timed."""
-    passed = results["process"]["duration_ns"]
-    taken = lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
-    if not lock["hold"] or not passed or taken is None:
-        return None
-    return taken * lock["hold"]["mean_ns"] / passed
-
-
-def is_bound_by(lock: dict, results: dict) -> bool:
-    """Whether the lock is held for so much of the time that threads have to queue for it; or would
-    be, had the program its processors for itself: by the share of holds in its running time."""
-    share = held(lock, results)
-    if share is None:
-        return False
-    account = results["account"]
-    running = account["parts"].get("running", 0)
-    passed = results["process"]["duration_ns"]
-    if account["why_unexplained"] and running < passed:  # little of it is known
-        running = 0
-    together = min(results["process"]["processors"], lock["threads_waited"] + 1)
-    return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
 
 
 def open_waits(lock: dict, results: dict) -> list[dict]:
@@ -284,7 +233,7 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
     known = facts._replace(calls=[*facts.blamed]) if facts and not mostly else facts
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
-    calls = [call for kind in kinds for call in _calls(known, kind)]
+    calls = [call for kind in kinds for call in calls_of(known, kind)]
     if not calls:
         yield Reason(
             "sleeps",
@@ -294,8 +243,8 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
             sure,
         )
         return
-    named = _named(calls)
-    first = _functions([call for call in calls if call.kind == calls[0].kind])
+    named = named_calls(calls)
+    first = functions_of([call for call in calls if call.kind == calls[0].kind])
     cause, do = {
         knowncalls.SLEEP: (
             "sleeps",
@@ -322,24 +271,6 @@ def _sleeping_blockers(lock: dict) -> dict | None:
     if not of or of["slept"] < MOSTLY * of["watched"] or mean_wait(lock) < LONG_HOLD_NS:
         return None
     return of
-
-
-def _calls(facts: Facts | None, kind: str) -> list[Call]:
-    """What most of the sections call of this kind."""
-    calls = facts.calls if facts else []
-    return [call for call in calls if call.kind == kind and call.share >= MOSTLY]
-
-
-def _functions(calls: list[Call]) -> str:
-    names = list(dict.fromkeys(call.function for call in calls))
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
-def _named(calls: list[Call]) -> str:
-    """The functions, and where they are called."""
-    places = list(dict.fromkeys(call.place for call in calls[:MOST_NAMED] if call.place))
-    return _functions(calls) + (f" ({', '.join(places)})" if places else "")
 
 
 def _starves(lock: dict, results: dict) -> Iterator[Reason]:
@@ -444,250 +375,6 @@ def _uneven(lock: dict) -> Iterator[Reason]:
         )
 
 
-def may_be_meant(causes: list[str], facts: Facts | None) -> bool:
-    """Whether threads may be put aside at the lock on purpose, as workers without work: not where
-    the code of its sections was read, and does something."""
-    does_something = facts and facts.share and facts.only_read < MOSTLY
-    return "gate" in causes or ("kept" in causes and not does_something)
-
-
-def _kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
-    """Few holds are so long that hardly any of them was timed. That they are is told by how seldom
-    the lock was released while others waited: then they waited for the holder, unless for a
-    processor, and not for longer than all others' slices."""
-    hold, releases = lock["hold"], lock["contended_releases"]
-    if not hold or not releases:
-        return
-    do = "let its holder release it before what takes so long"
-    if may_be_meant(["kept"], facts):
-        do += ", unless threads are put aside with it on purpose, as workers without work"
-    if why := _kept_by_one(lock, results) or _kept_by_somebody(lock, results):
-        yield Reason("kept", why, do, LIKELY)
-        return
-    each = lock["lost_ns"] / lock["threads_waited"] / releases
-    slices = SLICE_NS * max(1.0, _wanting(results) / results["process"]["processors"])
-    if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
-        return
-    yield Reason(
-        "kept",
-        f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
-        f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
-        f" which makes {duration(each)} each, or more",
-        do,
-        LIKELY,
-    )
-
-
-def _kept_by_one(lock: dict, results: dict) -> str:
-    """All others wait for one thread, and for far longer than anybody is known to hold it: would
-    they wait for a processor, or for whoever lost one, it would be for each other."""
-    ns: dict[str, int] = {}
-    for block in results["blocks"]:
-        if block["lock"] == lock["name"]:
-            ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
-    if not ns or lock["threads_waited"] < 2:
-        return ""
-    holder = max(ns, key=lambda each: ns[each])
-    share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
-    usual = usual_hold(lock["hold"])
-    if holder == "unknown" or share < NEARLY_ALL:
-        return ""
-    if mean < MUCH_LONGER * usual or mean < LONG_WAIT_NS:
-        return ""
-    return (
-        f"some holds are far longer than those timed ({duration(usual)} in the mean): for"
-        f" {percent(share)} of the time others wait for one thread, {in_sentence(holder)},"
-        f" {duration(mean)} each"
-    )
-
-
-def _kept_by_somebody(lock: dict, results: dict) -> str:
-    """The lock is mostly free by the holds that were timed, and yet it is waited for far longer
-    than a queue of all takes, while hardly any thread lacks a processor: then holds were long."""
-    account, mean = results["account"], mean_wait(lock)
-    share, usual = held(lock, results), usual_hold(lock["hold"])
-    if account["why_unexplained"] or share is None or share >= MOSTLY or mean < LONG_WAIT_NS:
-        return ""
-    if mean < MUCH_LONGER * usual * lock["threads_waited"]:
-        return ""
-    within_waits = results["waiting"]["states"]["preempted"]["ns"]
-    if account["parts"].get("runnable", 0) + within_waits > FEW_OF_LOST * lock["lost_ns"]:
-        return ""
-    return (
-        f"some holds are far longer than those timed ({duration(usual)} in the mean): waits last"
-        f" {duration(mean)} each, while hardly any thread is without a processor"
-    )
-
-
-def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
-    """More threads want to run than there are processors, and the lock is mostly free."""
-    wanting = _wanting(results)
-    processors = results["process"]["processors"]
-    share = held(lock, results)
-    if wanting < TOO_MANY * processors or share is None or is_bound_by(lock, results):
-        return
-    far_longer = mean_wait(lock) >= MUCH_LONGER * lock["hold"]["mean_ns"]
-    if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
-        return
-    why = (
-        f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
-        f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
-        " who could take it, or hand it on, has no processor"
-    )
-    if others_had_processors(results):
-        yield Reason("busy", f"{why}, which other programs have", BUSY_DO, LIKELY)
-        return
-    yield Reason(
-        "crowded",
-        why,
-        f"run fewer threads than the {at_once(results)}: about as many as processors",
-        LIKELY,
-    )
-
-
-def _wanting(results: dict) -> float:
-    """How many threads had a processor or could have run, in the mean."""
-    parts = results["account"]["parts"]
-    passed = results["process"]["duration_ns"]
-    ran = parts.get("running", 0) + parts.get("runnable", 0)
-    return ran / passed if passed else 0.0
-
-
-def at_once(results: dict) -> int:
-    """The most threads that there were at one time."""
-    changes = [(thread["start_ns"], 1) for thread in results["threads"]]
-    changes += [
-        (thread["end_ns"], -1) for thread in results["threads"] if thread["end_ns"] is not None
-    ]
-    found = alive = 0
-    for _, change in sorted(changes):  # at one time, ends first
-        alive += change
-        found = max(found, alive)
-    return found
-
-
-def others_had_processors(results: dict) -> bool:
-    """Whether threads were without a processor for longer, for the time that they had one, than as
-    many threads can be by themselves, be it that all keep to one processor."""
-    parts = results["account"]["parts"]
-    by_themselves = max(0, at_once(results) - 1)
-    running = parts.get("running", 0)
-    return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
-
-
-def _is_busy_elsewhere(results: dict) -> bool:
-    """Whether threads were without a processor for longer than they had one, though there were
-    not more of them than processors: other programs had those."""
-    parts = results["account"]["parts"]
-    few = _wanting(results) < TOO_MANY * results["process"]["processors"]
-    return few and parts.get("runnable", 0) > parts.get("running", 0) > 0
-
-
-def _beyond_holds(lock: dict) -> bool:
-    """Whether waits are longer than all who wait together could make them by the usual holds."""
-    usual = usual_hold(lock["hold"])
-    return mean_wait(lock) >= MUCH_LONGER * lock["threads_waited"] * usual or any(unexplained(lock))
-
-
-def usual_hold(hold: dict) -> float:
-    """The mean of all but the longest holds in a hundred: of few that are timed, one in which a
-    time slice was lost makes the mean of all."""
-    left = UNUSUAL_FROM * sum(held for _, _, held in hold["histogram"])
-    total = seen = 0.0
-    for least, most, held in hold["histogram"]:
-        now = min(held, left - seen)
-        total, seen = total + now * (least + most) / 2, seen + now
-    return min(hold["mean_ns"], total / seen) if seen else hold["mean_ns"]
-
-
-def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
-    hold = lock["hold"]
-    if not hold:
-        why = f"{holds_unseen(lock, results)}{_at_most(lock, results)}"
-        return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
-    if hold["mean_ns"] >= LONG_HOLD_NS:
-        return [_long(lock, results, facts)]
-    seconds = results["process"]["duration_ns"] / 1e9
-    rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
-    share = held(lock, results)
-    short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
-    found = [*_beside(lock, facts), *_readers(lock, facts)]
-    if _beyond_holds(lock) and not is_bound_by(lock, results):
-        far = f"{short}, there are {rate} a second, and waits are far longer"
-        far += f" ({duration(mean_wait(lock))}): "
-        if _is_busy_elsewhere(results):
-            return [
-                *found,
-                Reason(
-                    "busy",
-                    f"{far}other programs had the processors that its threads wanted",
-                    BUSY_DO,
-                    LIKELY,
-                ),
-            ]
-        return [
-            *found,
-            Reason(
-                "unknown",
-                f"{far}threads that could go on had no processor, or some holds were long",
-                "`syncopate tune` tries others",
-                POSSIBLE,
-            ),
-        ]
-    return [
-        *found,
-        Reason(
-            "often",
-            f"{short}, but there are {rate} a second{_held(share)}",
-            "take it less often (a part for each thread, several steps in one section), or split"
-            " it; `syncopate tune` tries other locks",
-            LIKELY,
-        ),
-    ]
-
-
-def holds_unseen(lock: dict, results: dict) -> str:
-    """Why nothing is known of how long it was held."""
-    recorder = results["process"]["recorder"]
-    if _is_a_place(lock):
-        return (
-            "threads are put aside, each at a futex or semaphore of its own: waits at this line are"
-            " one row, whichever lock each was for; how often that was taken, and how long it was"
-            " held, is not seen"
-        )
-    if recorder == "kernel":
-        return "how often it was taken, and how long it was held, is not seen from the kernel"
-    if recorder == "jvm":
-        return "how often it was taken, and how long it was held, a Java VM does not tell"
-    if not lock["counted"]:
-        return "how often it was taken, and how long it was held, is not seen of such locks"
-    return "how long it was held was not seen"
-
-
-def _at_most(lock: dict, results: dict) -> str:
-    """How long it is held in the mean at most: those who waited had it one after the other. Says
-    nothing of locks that several threads may have together, or that may (semaphores, futexes), of
-    several locks, and where a wait is not longer either."""
-    waits = got(lock)
-    within = results["process"]["duration_ns"]
-    if not EXCLUSIVE.issuperset(lock["waits"]) or lock["members"] > 1 or waits < FEW_HOLDS:
-        return ""
-    if _is_a_place(lock):
-        return ""
-    if within >= lock["lost_ns"]:
-        return ""
-    with_it = " with it" * bool(lock["in_vain"])
-    return (
-        f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended{with_it}"
-        f" within {duration(within)}"
-    )
-
-
-def _is_a_place(lock: dict) -> bool:
-    """Whether no object is known, but where threads wait (parked.py)."""
-    return not lock["addresses"] and lock["named_by"] == "first use"
-
-
 def _is_of_signalers(lock: dict) -> bool:
     """Whether those who signal at a condition variable wait within it, which is all that functions
     of condition variables wait for as for a mutex."""
@@ -698,96 +385,6 @@ def _is_of_signalers(lock: dict) -> bool:
     return any(
         name.startswith(("pthread_cond_signal", "pthread_cond_broadcast")) for name in functions
     )
-
-
-def _see_holds(lock: dict, results: dict) -> str:
-    """What shows how long it is held; "" where nothing does."""
-    if results["process"]["recorder"] != "kernel":
-        return ""
-    inner = [frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES]]
-    posix = ("pthread_", "sem_wait", "sem_timedwait", "sem_clockwait")
-    if not any(name in frame["function"] for frame in inner for name in posix):
-        return ""
-    return "start the program by `syncopate record`, without --kernel, which sees how long"
-
-
-def _held(share: float | None) -> str:
-    return "" if share is None or share > 1 else f": it is held {about(share)} of the time"
-
-
-def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
-    """A hold that takes long, and what its code does meanwhile."""
-    runs = ", and who holds it mostly runs" if watched(lock)["watched"] else ""
-    long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
-    long += _held(held(lock, results))
-    if calls := _calls(facts, knowncalls.INPUT_OUTPUT):
-        return Reason(
-            "input_output",
-            f"{long}; its section calls {_named(calls)}",
-            f"copy what is to be read or written, and call {_functions(calls)} after the release,"
-            " or in a thread of its own",
-            LIKELY,
-        )
-    calls = _calls(facts, knowncalls.ALLOCATION)
-    if any(call.looped for call in calls):
-        return Reason(
-            "allocates",
-            f"{long}; its section calls {_named(calls)} again and again",
-            "allocate before it is taken and free after it is released, or keep a pool",
-            LIKELY,
-        )
-    for reason in _readers(lock, facts):
-        return reason._replace(why=f"{long}, and {reason.why}")
-    return Reason(
-        "long",
-        long,
-        "move work out of the section, or split the lock where threads want different data",
-        LIKELY,
-    )
-
-
-def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
-    """Sections that only read keep each other out."""
-    long_enough = lock["hold"]["mean_ns"] >= WORTH_SHARING_NS
-    if facts is None or lock["object"] == "rwlock" or not long_enough:
-        return
-    if facts.only_read * facts.share >= READ_MOSTLY:
-        yield Reason(
-            "readers",
-            f"in {percent(facts.only_read)} of its holds the code writes nothing that others see",
-            "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
-            " together",
-            LIKELY,
-        )
-
-
-def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:
-    """What threads write in the lock's cache line without holding it."""
-    for write in (facts.beside if facts else [])[:1]:
-        place = f" ({write.place})" if write.place else ""
-        yield Reason(
-            "false_sharing",
-            f"threads write {write.variable}{place} in a loop without holding it, and that lies in"
-            " its cache line: each such write takes the line from who takes or releases the lock",
-            f"put {write.variable} on a cache line of its own (alignas(64))",
-            LIKELY,
-        )
-
-
-def unexplained(lock: dict) -> Iterator[str]:
-    """Waits that are longer than all who wait together could make them by the holds seen."""
-    hold = lock["hold"]
-    if not hold or not hold["samples"]:
-        return
-    for waits in lost_waits(lock):
-        mean = waits["mean_ns"] or 0
-        if mean > hold["max_ns"] * max(1, lock["threads_waited"]):
-            yield (
-                f"waits ({duration(mean)} in the mean) are longer than holds explain (the longest"
-                f" seen: {duration(hold['max_ns'])}): others took it several times meanwhile, a"
-                " longer hold was not seen, or threads that could go on had no processor"
-            )
-            return
 
 
 def _mean(lock: dict) -> str:

@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from syncopate.base.since import zip_equal
-from syncopate.records.causes import others_had_processors
+from syncopate.records.lockfigures import others_had_processors
 from syncopate.records.matching import Pair, pairs
 from syncopate.records.recordformat import LOST_KINDS
 

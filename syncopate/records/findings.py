@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
-from syncopate.records import causes
+from syncopate.records import causes, holdlengths, lockfigures
 from syncopate.records.naming import without_starters
 from syncopate.records.sectioncode import Facts
 
@@ -56,10 +56,10 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
     told = [reason.cause for reason in reasons]
     waits_are_said = not WAITS_ARE_SAID.isdisjoint(told)
-    meant = causes.may_be_meant(told, facts)
+    meant = holdlengths.may_be_meant(told, facts)
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open or "gate" in told else gain_at_most(lock, results)
-    more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
+    more = [] if is_open or waits_are_said else list(holdlengths.unexplained(lock))
     return {
         "lock": lock["name"],
         "member": lock["member"],
@@ -115,7 +115,7 @@ def _spare(results: dict) -> float:
 
 def unexplained(lock: dict, results: dict) -> str:
     """That holds do not explain its waits; "" where they do, or waits are not over."""
-    return "" if causes.open_waits(lock, results) else next(causes.unexplained(lock), "")
+    return "" if causes.open_waits(lock, results) else next(holdlengths.unexplained(lock), "")
 
 
 def gain_in_words(most: float | None, results: dict) -> str:
@@ -139,8 +139,8 @@ def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> st
 
 
 def _cost(lock: dict) -> str:
-    waits = sum(each["count"] for each in causes.lost_waits(lock))
-    mean = causes.mean_wait(lock)
+    waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
+    mean = lockfigures.mean_wait(lock)
     threads = lock["threads_waited"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
@@ -162,11 +162,11 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
         return "waits are counted; holds are not seen"
     hold = lock["hold"] or {}
     holds = hold.get("samples", 0)
-    watched = causes.watched(lock)["watched"]
+    watched = lockfigures.watched(lock)["watched"]
     text = f"waits are counted; of {count(lock['acquisitions'])} holds {count(holds)} were timed"
     if watched:
         text += f", {count(watched)} watched"
-    if max(watched, holds) < causes.FEW_HOLDS:
+    if max(watched, holds) < lockfigures.FEW_HOLDS:
         text += ": few, so the cause may be another; record for longer"
     return text
 
@@ -177,7 +177,7 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
     by_jvm = results["process"]["recorder"] == "jvm"
     for stack in lock["holders"][:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
-        if own and stack["share"] >= causes.MOSTLY:
+        if own and stack["share"] >= lockfigures.MOSTLY:
             meanwhile = by_jvm and not causes.releases_in_java(stack)
             what = "who holds it is meanwhile in " if meanwhile else "it is held until "
             yield what + ", called by ".join(map(_place, own[:2]))

@@ -55,6 +55,7 @@ from syncopate.records.recordformat import (
     PACKED_ROW,
     READ_AGAIN,
     RELEASE,
+    REPLACED,
     ROW_HISTOGRAM,
     ROW_KIND,
     ROWS,
@@ -90,6 +91,16 @@ if TYPE_CHECKING:
     from syncopate.records.parked import Parked
 
 REDACTED = "(arguments left out)"
+# What two recordings do not have in common, of the header.
+OF_ONE_RECORDING = (
+    "process_id",
+    "parent_id",
+    "start_ticks",
+    "start_monotonic_ns",
+    "start_realtime_ns",
+    "executable",
+    "recorder",
+)
 A_PIECE = 1 << 20  # bytes that are copied at once
 LONG_NS = 1_000_000  # nearly all waits that take longer are events
 
@@ -206,13 +217,19 @@ class Record:
         except OSError:
             return False
 
+    def is_same_recording(self, other: Record) -> bool:
+        """Whether both are of one recording of one process, be it that one is a copy that was made
+        while that went on."""
+        mine, yours = self.header, other.header
+        return all(getattr(mine, name) == getattr(yours, name) for name in OF_ONE_RECORDING)
+
     def _end(self) -> int:
         """Until when the record tells of the process: its end; or now; or else, of one that was
         killed while nobody looked, the last thing that is known of it."""
         header = self.header
         known = max(header.last_ticks, header.start_ticks)
         until_ns = self._now_ns if self.runs else header.ended_monotonic_ns
-        if not header.flags & FINISHED and until_ns > header.last_monotonic_ns:
+        if not header.flags & (FINISHED | REPLACED) and until_ns > header.last_monotonic_ns:
             return max(known, self._ticks_at(until_ns))
         for thread in self.threads():
             wait = thread.open or OpenWait(*[0] * 8)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
-from syncopate.records import causes, findings, histogram, languages, recordformat, waiting
+from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.difference import ways
@@ -123,16 +123,7 @@ class Results:
         if flags & recordformat.DETACHED:
             notes.append("the recording ended, and the program went on")
         elif not flags & recordformat.FINISHED:
-            runs = self.of.record.runs
-            there = runs or self.of.record.is_of_a_running_program()
-            state = "still runs" if there else "was killed, or ended unseen, as by exec"
-            if became := self._became():
-                state = f"became another one by exec, whose record is {became}"
-            known = runs or self.of.record.header.ended_monotonic_ns
-            until = "" if known else ", and times are until its last wait: its end was not seen"
-            by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
-            lag = "" if by_kernel else "; counts may lag by up to 255 per lock"
-            notes.append(f"the program {state}{lag}{until}")
+            notes.append(self._without_an_end())
         if lack := recordformat.lack_of_room(flags):
             notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordformat.DESCRIPTOR_LOST:
@@ -149,6 +140,22 @@ class Results:
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
         return notes + self._of_kernel() + self._of_others() + self._regions()
+
+    def _without_an_end(self) -> str:
+        """What became of a program that did not end by itself while it was recorded."""
+        record, became = self.of.record, self._became()
+        if record.header.flags & recordformat.REPLACED:
+            other = f", whose record is {became}" if became else ""
+            return f"the program became another one by exec{other}"
+        there = record.runs or record.is_of_a_running_program()
+        state = "still runs" if there else "was killed, or ended unseen, as by exec"
+        if became:
+            state = f"became another one by exec, whose record is {became}"
+        by_kernel = record.header.recorder == recordformat.BY_KERNEL
+        lag = "" if by_kernel else "; counts may lag by up to 255 per lock"
+        known = record.runs or record.header.ended_monotonic_ns
+        until = "" if known else ", and times are until its last wait: its end was not seen"
+        return f"the program {state}{lag}{until}"
 
     def _became(self) -> str:
         """The record of the program that the process became by exec, which lies beside its own; ""
@@ -467,12 +474,12 @@ class Results:
         became of their watched holds."""
         total, seen, found = sum(group.blocked_by.values()), 0.0, Counter()
         for holder, ticks in group.blocked_by.most_common():
-            if seen >= causes.MOSTLY * total:
+            if seen >= lockfigures.MOSTLY * total:
                 break
             if holder:
                 seen += ticks
                 found.update(watched.get(holder, {}))
-        if seen < causes.MOSTLY * total or not found["watched"]:
+        if seen < lockfigures.MOSTLY * total or not found["watched"]:
             return None
         counts = {name: found[name] for name in ("watched", "preempted", "slept")}
         return {"share": seen / total, **counts}

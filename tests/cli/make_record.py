@@ -3,6 +3,7 @@
 Times are ticks; a builder's clock makes one tick one nanosecond unless told otherwise.
 """
 
+import itertools
 import struct
 from pathlib import Path
 
@@ -25,9 +26,12 @@ def spread(values: list[int], buckets: int) -> list[int]:
 
 
 class RecordBuilder:
-    """Collects what a record should hold, then writes it."""
+    """Collects what a record should hold, then writes it; each is of a recording of its own."""
+
+    begun = itertools.count(1_790_000_000 * 10**9)  # ns
 
     def __init__(self, start: int = 1_000_000, end: int = 2_000_000):
+        self.started = next(self.begun)
         self.start, self.end = start, end
         self.ns_per_tick = 1
         self.ticks_per_second = 0  # as of records that did not say it
@@ -183,7 +187,7 @@ class RecordBuilder:
         header = struct.pack(
             "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQII4Q2I",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
-            1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
+            self.started, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
             self.measured.encode(), self.ticks_per_second, self.ended,

@@ -9,7 +9,7 @@ from make_record import RecordBuilder
 
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
-from syncopate.records import causes, findings
+from syncopate.records import causes, findings, holdlengths
 from syncopate.records.sectioncode import Call, Facts
 
 MS, US = 1_000_000, 1000
@@ -422,9 +422,9 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
     ],
 )
 def test_waits_of_sections_that_do_something_are_not_meant(facts, meant):
-    assert causes.may_be_meant(["kept"], facts) == meant
-    assert causes.may_be_meant(["gate"], facts)
-    assert not causes.may_be_meant(["often"], facts)
+    assert holdlengths.may_be_meant(["kept"], facts) == meant
+    assert holdlengths.may_be_meant(["gate"], facts)
+    assert not holdlengths.may_be_meant(["often"], facts)
 
 
 def test_advice_names_those_calls_that_it_is_about():

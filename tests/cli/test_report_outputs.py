@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import subprocess
 from html.parser import HTMLParser
 
@@ -175,6 +176,27 @@ def test_several_records(record, tmp_path):
         done = run_cli("report", record, again)
         assert done.returncode == 2
         assert f"{again} is named twice" in one_line(done)
+
+
+def test_one_recording_counts_once(record, tmp_path):
+    """As a copy, also one that was made while it went on; and in a bundle, beside the record or in
+    two bundles."""
+    copy, earlier, other = (tmp_path / name for name in ("copy", "earlier", "other"))
+    copy.write_bytes(record.read_bytes())
+    earlier.write_bytes(record.read_bytes())
+    with earlier.open("r+b") as file:  # neither its end was written nor that it was one
+        file.seek(56)
+        file.write(struct.pack("<QQI", 0, 0, 0))
+    RecordBuilder().write(other)
+    one, two = tmp_path / "one.bundle", tmp_path / "two.bundle"
+    assert run_cli("report", "--bundle", one, record, other).returncode == 0
+    assert run_cli("report", "--bundle", two, copy).returncode == 0
+    assert run_cli("report", one).returncode == 0
+    copies = ((record, copy), (earlier, record), (one, record), (two, one), (record, other, two))
+    for pair in copies:
+        done = run_cli("report", *pair)
+        assert done.returncode == 2
+        assert "are of one recording, which would count twice" in one_line(done)
 
 
 def test_locks_of_several_processes_are_those_alone(tmp_path):

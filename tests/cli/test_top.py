@@ -199,3 +199,10 @@ def test_where_there_may_be_locks_of_its_own_top_does_not_say_that_nobody_waited
         assert any("0.60 at futexes or semaphores of its own" in part for part in parts) == (
             own > 0
         )
+
+
+@pytest.mark.parametrize("command", ["record", "top"])
+def test_switched_off_it_says_so_under_its_own_name(command):
+    done = run_cli(command, "--", "true", environ={"SYNCOPATE": "off"})
+    assert done.returncode == 2
+    assert f"{command}: SYNCOPATE=off, in the environment, switches" in one_line(done)

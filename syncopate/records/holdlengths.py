@@ -1,0 +1,341 @@
+"""Why a lock costs what it costs, where nothing tells of its holders but how long they held it:
+some holds are far longer than others, all are long, or they are many; or threads lack processors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from syncopate.base.terminal import in_sentence
+from syncopate.base.units import about, count, duration, percent
+from syncopate.records import knowncalls
+from syncopate.records.lockfigures import (
+    BUSY_DO,
+    CERTAIN,
+    FAR_LONGER,
+    FEW_HOLDS,
+    INNER_FRAMES,
+    LIKELY,
+    LONG_HOLD_NS,
+    MOSTLY,
+    MUCH_LONGER,
+    NEARLY_ALL,
+    POSSIBLE,
+    Reason,
+    at_once,
+    calls_of,
+    functions_of,
+    got,
+    held,
+    is_bound_by,
+    lost_waits,
+    mean_wait,
+    named_calls,
+    others_had_processors,
+    threads_wanting,
+    usual_hold,
+    watched,
+)
+from syncopate.records.sectioncode import Facts
+
+EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits of such locks
+FEW_OF_LOST = 0.1  # of the time lost to a lock: what cannot be why
+LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
+WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
+READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
+SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
+SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
+TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
+
+
+def may_be_meant(causes: list[str], facts: Facts | None) -> bool:
+    """Whether threads may be put aside at the lock on purpose, as workers without work: not where
+    the code of its sections was read, and does something."""
+    does_something = facts and facts.share and facts.only_read < MOSTLY
+    return "gate" in causes or ("kept" in causes and not does_something)
+
+
+def kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
+    """Few holds are so long that hardly any of them was timed. That they are is told by how seldom
+    the lock was released while others waited: then they waited for the holder, unless for a
+    processor, and not for longer than all others' slices."""
+    hold, releases = lock["hold"], lock["contended_releases"]
+    if not hold or not releases:
+        return
+    do = "let its holder release it before what takes so long"
+    if may_be_meant(["kept"], facts):
+        do += ", unless threads are put aside with it on purpose, as workers without work"
+    if why := _kept_by_one(lock, results) or _kept_by_somebody(lock, results):
+        yield Reason("kept", why, do, LIKELY)
+        return
+    each = lock["lost_ns"] / lock["threads_waited"] / releases
+    slices = SLICE_NS * max(1.0, threads_wanting(results) / results["process"]["processors"])
+    if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
+        return
+    yield Reason(
+        "kept",
+        f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
+        f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
+        f" which makes {duration(each)} each, or more",
+        do,
+        LIKELY,
+    )
+
+
+def _kept_by_one(lock: dict, results: dict) -> str:
+    """All others wait for one thread, and for far longer than anybody is known to hold it: would
+    they wait for a processor, or for whoever lost one, it would be for each other."""
+    ns: dict[str, int] = {}
+    for block in results["blocks"]:
+        if block["lock"] == lock["name"]:
+            ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
+    if not ns or lock["threads_waited"] < 2:
+        return ""
+    holder = max(ns, key=lambda each: ns[each])
+    share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
+    usual = usual_hold(lock["hold"])
+    if holder == "unknown" or share < NEARLY_ALL:
+        return ""
+    if mean < MUCH_LONGER * usual or mean < LONG_WAIT_NS:
+        return ""
+    return (
+        f"some holds are far longer than those timed ({duration(usual)} in the mean): for"
+        f" {percent(share)} of the time others wait for one thread, {in_sentence(holder)},"
+        f" {duration(mean)} each"
+    )
+
+
+def _kept_by_somebody(lock: dict, results: dict) -> str:
+    """The lock is mostly free by the holds that were timed, and yet it is waited for far longer
+    than a queue of all takes, while hardly any thread lacks a processor: then holds were long."""
+    account, mean = results["account"], mean_wait(lock)
+    share, usual = held(lock, results), usual_hold(lock["hold"])
+    if account["why_unexplained"] or share is None or share >= MOSTLY or mean < LONG_WAIT_NS:
+        return ""
+    if mean < MUCH_LONGER * usual * lock["threads_waited"]:
+        return ""
+    within_waits = results["waiting"]["states"]["preempted"]["ns"]
+    if account["parts"].get("runnable", 0) + within_waits > FEW_OF_LOST * lock["lost_ns"]:
+        return ""
+    return (
+        f"some holds are far longer than those timed ({duration(usual)} in the mean): waits last"
+        f" {duration(mean)} each, while hardly any thread is without a processor"
+    )
+
+
+def crowded(lock: dict, results: dict) -> Iterator[Reason]:
+    """More threads want to run than there are processors, and the lock is mostly free."""
+    wanting = threads_wanting(results)
+    processors = results["process"]["processors"]
+    share = held(lock, results)
+    if wanting < TOO_MANY * processors or share is None or is_bound_by(lock, results):
+        return
+    far_longer = mean_wait(lock) >= MUCH_LONGER * lock["hold"]["mean_ns"]
+    if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
+        return
+    why = (
+        f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
+        f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
+        " who could take it, or hand it on, has no processor"
+    )
+    if others_had_processors(results):
+        yield Reason("busy", f"{why}, which other programs have", BUSY_DO, LIKELY)
+        return
+    yield Reason(
+        "crowded",
+        why,
+        f"run fewer threads than the {at_once(results)}: about as many as processors",
+        LIKELY,
+    )
+
+
+def _is_busy_elsewhere(results: dict) -> bool:
+    """Whether threads were without a processor for longer than they had one, though there were
+    not more of them than processors: other programs had those."""
+    parts = results["account"]["parts"]
+    few = threads_wanting(results) < TOO_MANY * results["process"]["processors"]
+    return few and parts.get("runnable", 0) > parts.get("running", 0) > 0
+
+
+def _beyond_holds(lock: dict) -> bool:
+    """Whether waits are longer than all who wait together could make them by the usual holds."""
+    usual = usual_hold(lock["hold"])
+    return mean_wait(lock) >= MUCH_LONGER * lock["threads_waited"] * usual or any(unexplained(lock))
+
+
+def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
+    hold = lock["hold"]
+    if not hold:
+        why = f"{holds_unseen(lock, results)}{_at_most(lock, results)}"
+        return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
+    if hold["mean_ns"] >= LONG_HOLD_NS:
+        return [_long(lock, results, facts)]
+    seconds = results["process"]["duration_ns"] / 1e9
+    rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
+    share = held(lock, results)
+    short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
+    found = [*_beside(lock, facts), *_readers(lock, facts)]
+    if _beyond_holds(lock) and not is_bound_by(lock, results):
+        far = f"{short}, there are {rate} a second, and waits are far longer"
+        far += f" ({duration(mean_wait(lock))}): "
+        if _is_busy_elsewhere(results):
+            return [
+                *found,
+                Reason(
+                    "busy",
+                    f"{far}other programs had the processors that its threads wanted",
+                    BUSY_DO,
+                    LIKELY,
+                ),
+            ]
+        return [
+            *found,
+            Reason(
+                "unknown",
+                f"{far}threads that could go on had no processor, or some holds were long",
+                "`syncopate tune` tries others",
+                POSSIBLE,
+            ),
+        ]
+    return [
+        *found,
+        Reason(
+            "often",
+            f"{short}, but there are {rate} a second{_held(share)}",
+            "take it less often (a part for each thread, several steps in one section), or split"
+            " it; `syncopate tune` tries other locks",
+            LIKELY,
+        ),
+    ]
+
+
+def holds_unseen(lock: dict, results: dict) -> str:
+    """Why nothing is known of how long it was held."""
+    recorder = results["process"]["recorder"]
+    if _is_a_place(lock):
+        return (
+            "threads are put aside, each at a futex or semaphore of its own: waits at this line are"
+            " one row, whichever lock each was for; how often that was taken, and how long it was"
+            " held, is not seen"
+        )
+    if recorder == "kernel":
+        return "how often it was taken, and how long it was held, is not seen from the kernel"
+    if recorder == "jvm":
+        return "how often it was taken, and how long it was held, a Java VM does not tell"
+    if not lock["counted"]:
+        return "how often it was taken, and how long it was held, is not seen of such locks"
+    return "how long it was held was not seen"
+
+
+def _at_most(lock: dict, results: dict) -> str:
+    """How long it is held in the mean at most: those who waited had it one after the other. Says
+    nothing of locks that several threads may have together, or that may (semaphores, futexes), of
+    several locks, and where a wait is not longer either."""
+    waits = got(lock)
+    within = results["process"]["duration_ns"]
+    if not EXCLUSIVE.issuperset(lock["waits"]) or lock["members"] > 1 or waits < FEW_HOLDS:
+        return ""
+    if _is_a_place(lock):
+        return ""
+    if within >= lock["lost_ns"]:
+        return ""
+    with_it = " with it" * bool(lock["in_vain"])
+    return (
+        f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended{with_it}"
+        f" within {duration(within)}"
+    )
+
+
+def _is_a_place(lock: dict) -> bool:
+    """Whether no object is known, but where threads wait (parked.py)."""
+    return not lock["addresses"] and lock["named_by"] == "first use"
+
+
+def _see_holds(lock: dict, results: dict) -> str:
+    """What shows how long it is held; "" where nothing does."""
+    if results["process"]["recorder"] != "kernel":
+        return ""
+    inner = [frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES]]
+    posix = ("pthread_", "sem_wait", "sem_timedwait", "sem_clockwait")
+    if not any(name in frame["function"] for frame in inner for name in posix):
+        return ""
+    return "start the program by `syncopate record`, without --kernel, which sees how long"
+
+
+def _held(share: float | None) -> str:
+    return "" if share is None or share > 1 else f": it is held {about(share)} of the time"
+
+
+def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
+    """A hold that takes long, and what its code does meanwhile."""
+    runs = ", and who holds it mostly runs" if watched(lock)["watched"] else ""
+    long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
+    long += _held(held(lock, results))
+    if calls := calls_of(facts, knowncalls.INPUT_OUTPUT):
+        return Reason(
+            "input_output",
+            f"{long}; its section calls {named_calls(calls)}",
+            f"copy what is to be read or written, and call {functions_of(calls)} after the release,"
+            " or in a thread of its own",
+            LIKELY,
+        )
+    calls = calls_of(facts, knowncalls.ALLOCATION)
+    if any(call.looped for call in calls):
+        return Reason(
+            "allocates",
+            f"{long}; its section calls {named_calls(calls)} again and again",
+            "allocate before it is taken and free after it is released, or keep a pool",
+            LIKELY,
+        )
+    for reason in _readers(lock, facts):
+        return reason._replace(why=f"{long}, and {reason.why}")
+    return Reason(
+        "long",
+        long,
+        "move work out of the section, or split the lock where threads want different data",
+        LIKELY,
+    )
+
+
+def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """Sections that only read keep each other out."""
+    long_enough = lock["hold"]["mean_ns"] >= WORTH_SHARING_NS
+    if facts is None or lock["object"] == "rwlock" or not long_enough:
+        return
+    if facts.only_read * facts.share >= READ_MOSTLY:
+        yield Reason(
+            "readers",
+            f"in {percent(facts.only_read)} of its holds the code writes nothing that others see",
+            "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
+            " together",
+            LIKELY,
+        )
+
+
+def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """What threads write in the lock's cache line without holding it."""
+    for write in (facts.beside if facts else [])[:1]:
+        place = f" ({write.place})" if write.place else ""
+        yield Reason(
+            "false_sharing",
+            f"threads write {write.variable}{place} in a loop without holding it, and that lies in"
+            " its cache line: each such write takes the line from who takes or releases the lock",
+            f"put {write.variable} on a cache line of its own (alignas(64))",
+            LIKELY,
+        )
+
+
+def unexplained(lock: dict) -> Iterator[str]:
+    """Waits that are longer than all who wait together could make them by the holds seen."""
+    hold = lock["hold"]
+    if not hold or not hold["samples"]:
+        return
+    for waits in lost_waits(lock):
+        mean = waits["mean_ns"] or 0
+        if mean > hold["max_ns"] * max(1, lock["threads_waited"]):
+            yield (
+                f"waits ({duration(mean)} in the mean) are longer than holds explain (the longest"
+                f" seen: {duration(hold['max_ns'])}): others took it several times meanwhile, a"
+                " longer hold was not seen, or threads that could go on had no processor"
+            )
+            return

@@ -1,0 +1,138 @@
+"""What the reasons for a lock's cost have in common (causes.py, holdlengths.py): how sure one is,
+and the figures of a lock and of its program that they are told from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from syncopate.records.recordformat import LOST_KINDS
+from syncopate.records.sectioncode import Call, Facts
+
+CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+FEW_HOLDS = FEW_WAITS = 10  # fewer were seen: what they say is by chance
+MOSTLY, NEARLY_ALL = 0.5, 0.9
+MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
+LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
+BUSY_DO = "record on a machine that has nothing else to do"
+FAR_LONGER = 10  # than all slices that a thread may have to wait for
+FOR_SURE = 1.2  # times a bound that is made of estimates
+NEVER = 0.1  # of its running time a thread is without a processor, also where there are enough
+UNUSUAL_FROM = 0.99  # of the holds, the shortest first
+INNER_FRAMES = 4  # of a stack: those of the C library
+MOST_NAMED = 4  # functions in one sentence
+
+
+class Reason(NamedTuple):
+    """One cause of a lock's cost."""
+
+    cause: str  # as docs/reference/report-schema.md lists them
+    why: str
+    do: str  # "" where nothing can be advised
+    sure: str  # CERTAIN, LIKELY or POSSIBLE
+
+
+def lost_waits(lock: dict) -> list[dict]:
+    """The waits that are lost to it, by kind."""
+    return [waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS]
+
+
+def got(lock: dict) -> int:
+    """How many of these ended with the lock."""
+    return max(0, sum(each["count"] for each in lost_waits(lock)) - lock["in_vain"])
+
+
+def mean_wait(lock: dict) -> float:
+    waits = sum(each["count"] for each in lost_waits(lock))
+    return sum(each["total_ns"] for each in lost_waits(lock)) / max(1, waits)
+
+
+def watched(lock: dict) -> dict:
+    """What is known of sampled holds that did not run on."""
+    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0, "slept_share": None}
+    return (lock["hold"] or {}).get("interrupted") or nothing
+
+
+def held(lock: dict, results: dict) -> float | None:
+    """The share of the program's time in which it was held, as far as few holds that were timed
+    tell of all: it may come out above 1. Of several locks, the worst one's. None where no hold was
+    timed."""
+    passed = results["process"]["duration_ns"]
+    taken = lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
+    if not lock["hold"] or not passed or taken is None:
+        return None
+    return taken * lock["hold"]["mean_ns"] / passed
+
+
+def is_bound_by(lock: dict, results: dict) -> bool:
+    """Whether the lock is held for so much of the time that threads have to queue for it; or would
+    be, had the program its processors for itself: by the share of holds in its running time."""
+    share = held(lock, results)
+    if share is None:
+        return False
+    account = results["account"]
+    running = account["parts"].get("running", 0)
+    passed = results["process"]["duration_ns"]
+    if account["why_unexplained"] and running < passed:  # little of it is known
+        running = 0
+    together = min(results["process"]["processors"], lock["threads_waited"] + 1)
+    return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
+
+
+def calls_of(facts: Facts | None, kind: str) -> list[Call]:
+    """What most of the sections call of this kind."""
+    calls = facts.calls if facts else []
+    return [call for call in calls if call.kind == kind and call.share >= MOSTLY]
+
+
+def functions_of(calls: list[Call]) -> str:
+    names = list(dict.fromkeys(call.function for call in calls))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def named_calls(calls: list[Call]) -> str:
+    """The functions, and where they are called."""
+    places = list(dict.fromkeys(call.place for call in calls[:MOST_NAMED] if call.place))
+    return functions_of(calls) + (f" ({', '.join(places)})" if places else "")
+
+
+def threads_wanting(results: dict) -> float:
+    """How many threads had a processor or could have run, in the mean."""
+    parts = results["account"]["parts"]
+    passed = results["process"]["duration_ns"]
+    ran = parts.get("running", 0) + parts.get("runnable", 0)
+    return ran / passed if passed else 0.0
+
+
+def at_once(results: dict) -> int:
+    """The most threads that there were at one time."""
+    changes = [(thread["start_ns"], 1) for thread in results["threads"]]
+    changes += [
+        (thread["end_ns"], -1) for thread in results["threads"] if thread["end_ns"] is not None
+    ]
+    found = alive = 0
+    for _, change in sorted(changes):  # at one time, ends first
+        alive += change
+        found = max(found, alive)
+    return found
+
+
+def others_had_processors(results: dict) -> bool:
+    """Whether threads were without a processor for longer, for the time that they had one, than as
+    many threads can be by themselves, be it that all keep to one processor."""
+    parts = results["account"]["parts"]
+    by_themselves = max(0, at_once(results) - 1)
+    running = parts.get("running", 0)
+    return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
+
+
+def usual_hold(hold: dict) -> float:
+    """The mean of all but the longest holds in a hundred: of few that are timed, one in which a
+    time slice was lost makes the mean of all."""
+    left = UNUSUAL_FROM * sum(held for _, _, held in hold["histogram"])
+    total = seen = 0.0
+    for least, most, held in hold["histogram"]:
+        now = min(held, left - seen)
+        total, seen = total + now * (least + most) / 2, seen + now
+    return min(hold["mean_ns"], total / seen) if seen else hold["mean_ns"]

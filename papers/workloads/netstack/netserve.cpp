@@ -1,8 +1,12 @@
 // netserve.cpp -- the stack beside the kernel's TCP: a TUN device between them, an HTTP server or
 // client on our side, and curl or any other program on the kernel's.
 #include <charconv>
+#include <condition_variable>
 #include <cstdio>
 #include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <zlib.h>
@@ -94,24 +98,66 @@ void answer(net::socket& client) {
   client.finish();
 }
 
+// Threads that answer a client each. Nothing is left of one that has ended.
+class helpers {
+ public:
+  helpers() = default;
+  helpers(const helpers&) = delete;
+  helpers& operator=(const helpers&) = delete;
+  ~helpers() {
+    std::unique_lock hold(lock_);
+    one_has_ended_.wait(hold, [this] { return running_ == 0; });
+  }
+
+  void begin(net::socket client) {
+    {
+      const std::scoped_lock hold(lock_);
+      ++running_;
+    }
+    try {
+      std::thread([this, client = std::move(client)]() mutable {
+        help(std::move(client));
+        end();
+      }).detach();
+    } catch (const std::system_error& error) {  // the connection ends
+      say(error);
+      end();
+    }
+  }
+
+ private:
+  static void help(net::socket client) {
+    try {
+      answer(client);
+    } catch (const std::exception& error) {
+      say(error);
+    }
+  }
+  static void say(const std::exception& error) {
+    std::fprintf(stderr, "netserve: %s\n", error.what());
+  }
+  void end() {
+    const std::scoped_lock hold(lock_);
+    --running_;
+    one_has_ended_.notify_all();
+  }
+
+  std::mutex lock_;
+  std::condition_variable one_has_ended_;
+  std::uint64_t running_ = 0;
+};
+
 void serve(net::stack& sockets, std::uint16_t port, std::uint64_t requests) {
   const std::shared_ptr<net::listener> at = sockets.listen(port);
   sockets.start();
   std::printf("ready\n");
   std::fflush(stdout);
-  std::vector<std::thread> threads;
+  helpers all;
   for (std::uint64_t i = 0; requests == 0 || i < requests; ++i) {
     std::optional<net::socket> next = at->accept();
     if (!next) break;
-    threads.emplace_back([client = std::move(*next)]() mutable {
-      try {
-        answer(client);
-      } catch (const net::socket_error& error) {
-        std::fprintf(stderr, "netserve: %s\n", error.what());
-      }
-    });
+    all.begin(std::move(*next));
   }
-  for (std::thread& each : threads) each.join();
 }
 
 void fetch(net::stack& sockets, const net::endpoint& from, std::uint64_t count) {

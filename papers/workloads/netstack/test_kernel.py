@@ -116,6 +116,20 @@ def test_other_methods_and_ports_are_refused():
             socket.create_connection((server.address, 81), timeout=PATIENCE)
 
 
+def test_a_server_holds_nothing_of_those_it_has_answered():
+    def mappings() -> int:
+        with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as file:
+            return len(file.readlines())
+
+    with Server() as server:
+        for _ in range(50):
+            server.ask("GET", "/1")
+        before = mappings()
+        for _ in range(200):
+            server.ask("GET", "/1")
+        assert mappings() < before + 100
+
+
 def test_a_peer_that_resets_harms_nobody():
     with Server() as server:
         rude = socket.create_connection((server.address, 80), timeout=PATIENCE)

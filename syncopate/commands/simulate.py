@@ -175,7 +175,7 @@ def list_machines() -> None:
     """One line a machine, with its main figures."""
     known = machinefiles.files()
     if not known:
-        raise Failure("no machine files found; set SYNCOPATE_MACHINES to their folder")
+        raise Failure(f"{machinefiles.NO_MACHINES}; {machinefiles.WHO_HAS_THEM}")
     from rich.table import Table
 
     from syncopate.base import terminal

@@ -12,7 +12,7 @@ import subprocess
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
-from syncopate.machines import modeled
+from syncopate.machines import machinefiles, modeled
 
 _SUFFIX = "_check.cpp"
 _MUTANTS = "mutants"
@@ -51,8 +51,7 @@ def folder() -> str:
     if os.path.isdir(path):
         return path
     raise Failure(
-        "this installation has no modeled machines, and so no tests of locks; `make` and the"
-        " package syncopate have them",
+        f"{machinefiles.NO_MACHINES}, and so no tests of locks; {machinefiles.WHO_HAS_THEM}",
         FAILED,
     )
 

@@ -62,6 +62,7 @@ def main(command: str, arguments: list[str]) -> int:
         known = "|".join(instrumented.MACHINES)
         raise Failure(f"{command}: for which machine? --machine={known}; see --help", BAD_USE)
     machine = instrumented.check_machine(options["--machine"])
+    instrumented.library(machine)  # before a compiler is asked for
     compiler = options.get("--compiler") or _compiler_of(variable) or default
     # A compiler that is a script around this command finds the default one, not itself once more.
     os.environ.pop(variable, None)

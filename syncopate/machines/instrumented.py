@@ -7,6 +7,7 @@ import subprocess
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.machines import machinefiles
 
 MACHINES = ("simulated", "explored", "emulated")
 # OpenMP's runtime waits in ways that fibers cannot see, unless it is compiled for the machine; the
@@ -31,7 +32,10 @@ def check_machine(name: str) -> str:
 
 def library(machine: str) -> str:
     """The path of a machine's runtime library."""
-    return paths.require(f"lib/libsyncopate-{machine}.so")
+    path = paths.find(f"lib/libsyncopate-{machine}.so")
+    if path is None:
+        raise Failure(f"{machinefiles.NO_MACHINES}; {machinefiles.WHO_HAS_THEM}", FAILED)
+    return path
 
 
 def include_folders() -> list[str]:

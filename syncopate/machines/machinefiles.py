@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 
 from syncopate.base import boundedfile, paths
-from syncopate.base.errors import BAD_USE, Failure, near
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+
+NO_MACHINES = "this installation has no modeled machines"
+WHO_HAS_THEM = "`make machines` and the package syncopate have them"
 
 
 def folders() -> list[str]:
@@ -37,6 +40,8 @@ def find(name: str) -> str:
         return os.path.abspath(name)
     known = files()
     if name not in known:
+        if not known or paths.find("lib/libsyncopate-simulated.so") is None:
+            raise Failure(f"{NO_MACHINES}; {WHO_HAS_THEM}", FAILED)
         if name == "this":
             raise Failure(
                 "this machine has not been measured yet; run `syncopate calibrate`", BAD_USE

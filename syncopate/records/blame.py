@@ -75,9 +75,11 @@ class Holds:
         if rest:
             stack = self._usual.get(wait.holder, 0) if wait.holder else 0
             yield Blame(wait.thread, wait.holder, stack, rest)
-        total = sum(shared * hold.weight for shared, hold in overlaps)
-        for shared, hold in overlaps:
-            part = (length - rest) * shared * hold.weight / total
+        # Of a damaged record a hold may stand for none.
+        shares = [(shared * max(hold.weight, 1), hold) for shared, hold in overlaps]
+        total = sum(share for share, _ in shares)
+        for share, hold in shares:
+            part = (length - rest) * share / total
             holder = self._thread_ids.get(hold.thread, 0)
             yield Blame(wait.thread, holder, hold.stack, part)
 
@@ -99,7 +101,8 @@ class Holds:
             if start >= wait.end:
                 break
             if end > wait.start and hold.thread != wait.thread:
-                return [((min(end, wait.end) - max(start, wait.start)) / step, hold)]
+                shared = min(end, wait.end) - max(start, wait.start)
+                return [(max(shared, 1) / step, hold)]  # it may be shorter than the clock's step
         return []
 
     def _selection(self, wait: Event) -> tuple[int, int, int]:

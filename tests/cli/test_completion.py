@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-from syncopate.base import locktable
+from syncopate.base import locktable, paths
 from syncopate.commands import commandhelp, completion
 
 
@@ -51,16 +52,42 @@ def test_bash_completes_commands_options_and_values(tmp_path):
     assert in_bash(tmp_path, "syncopate", "report", "--sort", "p") == ["p99"]
 
 
-def test_an_installed_command_without_machines_says_so(tmp_path):
-    shutil.copytree(ROOT / "syncopate", tmp_path / "syncopate")
-    (tmp_path / "share").mkdir()
+@pytest.fixture(scope="module")
+def without_machines(tmp_path_factory) -> Path:
+    """An installation without modeled machines and the recorder of the kernel's view."""
+    folder = tmp_path_factory.mktemp("installed")
+    shutil.copytree(ROOT / "syncopate", folder / "syncopate")
+    (folder / "share/syncopate").mkdir(parents=True)
+    shutil.copy(paths.require(paths.LOCKS), folder / paths.LOCKS)
+    (folder / "program.cpp").write_text("int main() {}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("lacks", "words"),
+    [
+        ("modeled machines", "check ticket"),
+        ("modeled machines", "check program.cpp"),
+        ("modeled machines", "simulate program.cpp"),
+        ("modeled machines", "simulate --machines"),
+        ("modeled machines", "simulate --machine haswell-4c8t program.cpp"),
+        ("modeled machines", "simulate --from some.rec"),
+        ("modeled machines", "advise program.cpp"),
+        ("modeled machines", "c++ --machine=emulated program.cpp"),
+        ("recorder of the kernel's view", "record --kernel -- /bin/true"),
+    ],
+)
+def test_an_installed_command_says_what_it_lacks(without_machines, lacks, words):
+    """Before it asks for what would not help: a compiler, another name, a calibrated machine."""
     done = subprocess.run(
-        [sys.executable, "-Bm", "syncopate", "check", "ticket"], cwd=tmp_path,
+        [sys.executable, "-Bm", "syncopate", *words.split()], cwd=without_machines,
         capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "SYNCOPATE_NATIVE": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(without_machines), "PATH": "/nowhere",
+             "HOME": "/nowhere", "SYNCOPATE_NATIVE": str(without_machines)},
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1
-    assert "this installation has no modeled machines" in done.stderr
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1, done
+    assert f"syncopate: this installation has no {lacks}" in done.stderr
+    assert "the package syncopate ha" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "record", "top"])

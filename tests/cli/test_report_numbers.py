@@ -1,6 +1,7 @@
 """The numbers of a report, from records whose every event is known."""
 
 import json
+import random
 import re
 
 import pytest
@@ -9,7 +10,9 @@ from make_record import RecordBuilder, bucket
 
 from syncopate.records import account, histogram
 from syncopate.records.analysis import Analysis
+from syncopate.records.blame import Holds
 from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import Event
 from syncopate.records.results import Results
 
 BEGIN = 1_000_000  # a builder's start; its end is one million ticks later
@@ -224,6 +227,28 @@ def test_hold_of_unknown_start_and_wait_without_holder(tmp_path):
     builder.hold(a, first, 0, BEGIN + 6000, stack)
     blocks = {row["lock"]: row["holder"] for row in results_of(builder, tmp_path)["blocks"]}
     assert blocks == {"0x9000": "a/11", "0x9100": "unknown"}
+
+
+def test_blame_adds_up_to_the_wait_whatever_is_known_of_holds():
+    """Holds of no length are common where the clock ticks slowly, as on Arm."""
+    rng = random.Random(1)
+    event = dict(lock=1, stack=0, kind=2, wait=0)
+    for _ in range(2000):
+        holds = []
+        for _ in range(rng.randrange(5)):
+            end = rng.randrange(1, 30)
+            start = rng.choice([0, end, rng.randrange(1, end + 1)])
+            weight, thread = rng.choice([0, 1, 16]), rng.randrange(3)
+            holds.append(
+                Event(thread=thread, start=start, end=end, holder=0, weight=weight, **event)
+            )
+        start, most = rng.randrange(1, 30), rng.choice([1, 4, 256])
+        wait = Event(
+            thread=0, start=start, end=start + rng.randrange(20), weight=1,
+            holder=rng.choice([0, 101, 102, 109]), **event,
+        )  # fmt: skip
+        parts = list(Holds(holds, {0: 100, 1: 101, 2: 102}, most).blame(wait))
+        assert sum(part.ticks for part in parts) == pytest.approx(wait.end - wait.start)
 
 
 def test_samples_are_scaled_to_the_exact_sums(tmp_path):

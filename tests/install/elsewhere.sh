@@ -36,9 +36,12 @@ says() { # PATTERN COMMAND...
   as_user "$@" >said 2>&1 || { cat said; fail "$* ended with $?"; }
   grep -q -- "$pattern" said || { cat said; fail "$* does not say '$pattern'"; }
 }
-refuses() { # COMMAND...: in one line, which names what to do
+refuses() { # COMMAND...: in one line, which names who has what is missing
   if as_user "$@" >said 2>&1; then fail "$* works without a compiler"; fi
-  [ "$(wc -l <said)" = 1 ] && grep -q '^syncopate: ' said || { cat said; fail "$* is not one line"; }
+  [ "$(wc -l <said)" = 1 ] && grep -q '^syncopate: this installation has no .* syncopate ha[sv]e* ' said || {
+    cat said
+    fail "$* does not say in one line what is missing"
+  }
 }
 try_all() { # SYNCOPATE: every command, and what needs a compiler
   command=$1
@@ -60,6 +63,11 @@ try_all() { # SYNCOPATE: every command, and what needs a compiler
   refuses "$command" simulate program.cpp
   refuses "$command" c++ --machine=simulated program.cpp
   refuses "$command" check ticket
+  refuses "$command" simulate --machines
+  refuses "$command" simulate --machine haswell-4c8t program.cpp
+  refuses "$command" simulate --from threads.rec
+  refuses "$command" advise program.cpp
+  refuses "$command" record --kernel -- true
   passed=0 left_out=
   for program in posix/*; do
     # What is right there, that C library says by itself.

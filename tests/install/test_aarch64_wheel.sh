@@ -34,8 +34,8 @@ emulated() { # VARIABLE=VALUE... -- PROGRAM
     shift
   done
   shift
-  # shellcheck disable=SC2086  # a list of options
   # Under the emulator, and beside other work, the programs' own watchdogs would be too early.
+  # shellcheck disable=SC2086  # a list of options
   timeout 300 qemu-aarch64 -L $root -E CHECK_SECONDS=280 $variables "$@" >"$work/said" 2>&1
 }
 

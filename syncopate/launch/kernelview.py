@@ -22,8 +22,8 @@ def obstacle() -> str | None:
     tool = paths.find(paths.KERNEL_RECORDER)
     if tool is None:
         return (
-            "this installation has no recorder of the kernel's view; the package syncopate has it, and"
-            " `make` builds it, on x86-64, with clang, libbpf-dev and libdw-dev"
+            "this installation has no recorder of the kernel's view; the package syncopate has it,"
+            " and `make` builds it, on x86-64, with clang, libbpf-dev and libdw-dev"
         )
     try:
         done = subprocess.run([tool, "check"], capture_output=True, text=True, timeout=60)

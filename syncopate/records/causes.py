@@ -81,7 +81,7 @@ _JAVA_SAID = {
 
 def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     """Why this lock costs so much, the most telling first; never none."""
-    is_gate = facts is not None and facts.empty >= NEARLY_ALL
+    is_gate = facts is not None and facts.empty >= NEARLY_ALL and not any(_starves(lock, results))
     if waits := open_waits(lock, results):
         return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
     if is_gate:
@@ -312,6 +312,10 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
         return
     so_long = _as_long_as_slices(lock)
     if of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long:
+        return
+    # Who wakes another thread, or is woken, is often taken off for a moment; what it sleeps between
+    # is longer.
+    if of["slept"] >= max(MOSTLY * of["watched"], of["preempted"]):
         return
     threads, processors = at_once(results), results["process"]["processors"]
     fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (

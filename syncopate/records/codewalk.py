@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from syncopate.records import knowncalls
-from syncopate.symbols.firstargument import Place, are_alike, first_argument
+from syncopate.symbols.firstargument import are_alike, first_argument
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 
 MOST_FUNCTIONS = 40  # read for one section
@@ -41,6 +41,9 @@ class Way(NamedTuple):
     others: int = 0
 
 
+LEFT = Way(-1)
+
+
 class Walker:
     """Reads the code of one file."""
 
@@ -58,21 +61,21 @@ class Walker:
         if function is None or begin not in function.at:
             return Done(is_known=False)
         wanted = frozenset(ends)
-        lock = _taken_before(function, begin)
+        calls = _Calls(function, begin, wanted)
 
         def step(way: Way) -> Way | None:
             each = function.at[way.at]
             if not (each.is_call or each.is_jump):
                 return way
-            symbol = plain_symbol(each.symbol)
+            # Who comes to where the lock was taken has released it, or has not got it then.
+            if each.is_call and each.following == begin:
+                return LEFT
             is_wanted = each.is_call and each.following in wanted
-            if is_wanted or knowncalls.is_release(symbol):
-                same = are_alike(lock, first_argument(function, each))
-                return None if is_wanted and same is not False else _released(way, same)
-            if each.is_call and knowncalls.always_acquires(symbol):
-                same = are_alike(lock, first_argument(function, each))
-                return _taken(way, same)
-            return way
+            if is_wanted or calls.releases(each):
+                same = calls.are_of_the_lock(each)
+                is_end = is_wanted and same is not False and not way.again
+                return None if is_end else _released(way, same)
+            return _taken(way, calls.are_of_the_lock(each)) if calls.takes(each) else way
 
         done = Done()
         follows, found = self._ways(function, begin, step, done)
@@ -90,8 +93,7 @@ class Walker:
             if each is None:
                 return False
             if (each.is_call or each.is_jump) and knowncalls.is_release(plain_symbol(each.symbol)):
-                taken = _taken_before(function, begin)
-                return are_alike(taken, first_argument(function, each)) is not False
+                return _Calls(function, begin).are_of_the_lock(each) is not False
             if each.name.startswith("ret"):
                 return None
             if each.is_jump and each.target is not None:
@@ -149,7 +151,7 @@ class Walker:
         self, function: Function, begin: int, step: Callable[[Way], Way | None], done: Done
     ) -> tuple[dict[Way, list[Way]], set[Way]]:
         """(what follows each place, those at which a way ends well). `step`: what is held behind
-        the instruction; None where the way ends there."""
+        the instruction; None where the way ends there, LEFT where it is none of the section."""
         follows: dict[Way, list[Way]] = {}
         ends, todo = set(), [Way(begin)]
         while todo:
@@ -164,6 +166,7 @@ class Walker:
             behind = step(way)
             if behind is None:
                 ends.add(way)
+            if behind is None or behind is LEFT:
                 continue
             follows[way] = [behind._replace(at=at) for at in self._next(function, each, done)]
             todo += follows[way]
@@ -240,13 +243,32 @@ def repeats(function: Function, at: int) -> bool:
     return Way(at) in _reached(follows, Way(at))
 
 
-def _taken_before(function: Function, begin: int) -> Place | None:
-    """The lock that the call took which returns to `begin`; None where it may be any."""
-    order, places = function.order()
-    at = places.get(begin, 0)
-    taken = order[at - 1] if at else None
-    is_known = taken and taken.is_call and knowncalls.is_acquisition(plain_symbol(taken.symbol))
-    return first_argument(function, taken) if taken and is_known else None
+class _Calls:
+    """Which calls of a function take or release a lock: those of known names, and of the functions
+    of the program that the section in question begins and ends with."""
+
+    def __init__(self, function: Function, begin: int, ends: Iterable[int] = ()):
+        self._function = function
+        by_return = {each.following: each for each in function.at.values() if each.is_call}
+        taken = by_return.get(begin)
+        self._lock = first_argument(function, taken) if taken else None
+        self._taking = taken.target if taken else None
+        self._releasing = {by_return[end].target for end in ends if end in by_return} - {None}
+
+    def are_of_the_lock(self, call: Instruction) -> bool | None:
+        """Whether one that takes or releases a lock is about the section's; None: not known."""
+        return are_alike(self._lock, first_argument(self._function, call))
+
+    def takes(self, each: Instruction) -> bool:
+        if not each.is_call:
+            return False
+        by_name = knowncalls.always_acquires(plain_symbol(each.symbol))
+        return by_name or (each.target is not None and each.target == self._taking)
+
+    def releases(self, each: Instruction) -> bool:
+        return knowncalls.is_release(plain_symbol(each.symbol)) or (
+            each.target is not None and each.target in self._releasing
+        )
 
 
 def _taken(way: Way, same: bool | None) -> Way:

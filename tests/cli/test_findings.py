@@ -427,6 +427,18 @@ def test_waits_of_sections_that_do_something_are_not_meant(facts, meant):
     assert not holdlengths.may_be_meant(["often"], facts)
 
 
+@pytest.mark.parametrize(("preempted", "told"), [(40, False), (60, True)])
+def test_holders_that_sleep_are_not_said_to_lose_the_processor(tmp_path, preempted, told):
+    """Who wakes another is often taken off for a moment; not where more lose it than sleep."""
+    of = Planted()
+    lock = of.lock([3 * MS] * 60)
+    of.waits(lock, 3 * MS)
+    of.builder.holder(0, lock, 60, [preempted, 90, 50])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"][0] == "sleeps"
+    assert ("preempted" in found["causes"]) == told
+
+
 def test_advice_names_those_calls_that_it_is_about():
     seen = {"watched": 60, "preempted": 0, "preemptions": 0, "slept": 60, "slept_share": 1.0}
     lock = {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen}}
@@ -468,6 +480,11 @@ def test_writers_that_readers_keep_out(tmp_path, taken, starved):
         of.builder.row(thread, lock, 3, [100 * US])
     (found,) = of.findings(tmp_path)
     assert ("starved" in found["causes"]) == starved
+    # Who waits does nothing with it: nobody keeps it shut for that.
+    results = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    empty = Facts(1.0, [], 1.0, [], empty=1.0)
+    causes_too = [each.cause for each in causes.reasons(results["locks"][0], results, empty)]
+    assert ("gate" in causes_too) == (not starved), causes_too
     if starved:
         assert found["why"][0].startswith("who takes it for writing waits while others take it")
         assert found["do"][0].startswith("let writers go first")

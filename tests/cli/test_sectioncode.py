@@ -84,6 +84,28 @@ long recursive(long x) {
   pthread_mutex_lock(&lock); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); usleep(x);
   pthread_mutex_unlock(&lock); fsync(1); return x;
 }
+long retried(const struct timespec* until) {
+  long x = 0;
+  while (pthread_mutex_timedlock(&lock, until)) usleep(x++);
+  x = sum(x);
+  pthread_mutex_unlock(&lock);
+  fsync(1);
+  return x;
+}
+__attribute__((noinline)) void leave(long x) { if (pthread_mutex_unlock(each[x])) abort(); }
+long wrapped(long x) {
+  for (long i = 0; i < x; i++) {
+    enter(i);
+    if (table[i]) { leave(i); usleep(1); continue; }
+    pthread_mutex_lock(&second);
+    x += sum(x);
+    pthread_mutex_unlock(&second);
+    free((void*)x);
+    leave(i);
+    fsync(1);
+  }
+  return x;
+}
 int main(void) { return 0; }
 """
 KNOWN_CALLS = {
@@ -91,9 +113,11 @@ KNOWN_CALLS = {
     "nested": {"pthread_mutex_lock", "usleep"}, "crossed": {"pthread_mutex_lock"},
     "handed_over": {"usleep"}, "members": {"pthread_mutex_lock", "usleep"},
     "repeated": {"pthread_mutex_lock", "usleep"}, "recursive": {"pthread_mutex_lock", "usleep"},
-    "fails": set(), "many": {"malloc", "free"}, "once": {"malloc"}, "early": set(), "tail": set(),
+    "retried": set(), "fails": set(), "many": {"malloc", "free"}, "once": {"malloc"},
+    "early": set(), "tail": set(),
 }  # fmt: skip
-ONLY_READ = {"reads", "compares", "fails", "early"}
+TAKES = {"pthread_mutex_lock", "pthread_mutex_timedlock", "enter"}
+ONLY_READ = {"reads", "compares", "fails", "early", "retried"}
 
 
 @pytest.fixture(
@@ -118,7 +142,7 @@ def sections(request, tmp_path_factory):
         taken = min(
             each.following
             for each in function.at.values()
-            if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"
+            if each.is_call and plain_symbol(each.symbol) in TAKES
         )
         return ask(Walker(program), start, taken)
 
@@ -147,6 +171,23 @@ def test_what_a_section_calls(sections, name):
 def test_only_sections_that_write_nothing_are_said_to_only_read(sections, name):
     done = sections(name)
     assert (done.is_known and not done.writes) == (name in ONLY_READ), done
+
+
+def test_locks_that_functions_of_the_program_take_and_release(sections):
+    """The way that ends early, another lock's, and what comes behind are told apart."""
+
+    def ends(walker, start, _):
+        function = walker._program.function(start)
+        calls = [each for each in sorted(function.at.values()) if each.is_call]
+        names = [plain_symbol(each.symbol) for each in calls]
+        last = calls[names.index("fsync") - 1]
+        assert plain_symbol(last.symbol) == "leave"
+        (taken,) = (each.following for each in calls if plain_symbol(each.symbol) == "enter")
+        return walker.between(start, taken, [last.following])
+
+    done = sections("wrapped", ends)
+    assert done.ends
+    assert set(done.calls) == {"free", "pthread_mutex_lock"}
 
 
 def test_what_is_called_again_and_again(sections):

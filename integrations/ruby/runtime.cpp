@@ -17,6 +17,8 @@
 #include <string_view>
 #include <thread>
 
+extern "C" [[gnu::weak]] bool syncopate_htm_called_back() noexcept;  // the emulated machine's
+
 namespace {
 
 namespace elide = syncopate::elide;
@@ -36,6 +38,12 @@ struct ruby_lock {
 struct ruby_backend : elide::gil_machine_backend {
   [[nodiscard]] static bool usable() noexcept {
     return is_forced() || elide::gil_machine_backend::usable();
+  }
+  // Transactions go on when who began them has returned. The emulated machine sees nothing of what
+  // foreign code (qsort_r, libyaml) does after a call back into Ruby: none begins there.
+  [[nodiscard]] static syncopate::machine::htm::status begin() noexcept {
+    if (syncopate_htm_called_back != nullptr && syncopate_htm_called_back()) return {};
+    return elide::gil_machine_backend::begin();
   }
 };
 

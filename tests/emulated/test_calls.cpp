@@ -17,6 +17,8 @@
 
 using htm::cause;
 
+extern "C" bool syncopate_htm_called_back() noexcept;
+
 namespace {
 
 long word = 1;
@@ -74,6 +76,60 @@ void jumps() {
   CHECK(times == 1 && !htm::active());
 }
 
+// ---- calls back -------------------------------------------------------------------------------
+
+[[gnu::noinline]] bool is_called_back() { return syncopate_htm_called_back(); }
+
+// With room in which nobody writes what was there before.
+template <unsigned Bytes>
+[[gnu::noinline]] bool is_called_back_deep() {
+  volatile char room[Bytes];
+  room[0] = 1;
+  const bool is = is_called_back();
+  return is && room[0] == 1;
+}
+
+unsigned seen = 0;
+
+[[gnu::noinline]] int compare_and_note(const void* left, const void* right) {
+  seen += is_called_back_deep<100>() ? 1 : 0;
+  return *static_cast<const int*>(left) - *static_cast<const int*>(right);
+}
+
+[[gnu::noinline]] int compare_by_sorting(const void* left, const void* right) {
+  int numbers[] = {2, 1};
+  std::qsort(numbers, 2, sizeof(int), compare_and_note);
+  seen += is_called_back() ? 1 : 0;  // qsort has returned in here, and another one waits
+  return compare_and_note(left, right);
+}
+
+template <unsigned Bytes>
+[[gnu::noinline]] void sort_deep(int (*compare)(const void*, const void*)) {
+  volatile char room[Bytes];
+  room[0] = 1;
+  int numbers[] = {2, 1};
+  std::qsort(numbers, 2, sizeof(int), compare);
+  CHECK(room[0] == 1 && !is_called_back_deep<40>());
+}
+
+// Whether foreign code waits for the caller; at all depths, also where a return address of foreign
+// code's callers still lies below.
+void calls_back() {
+  CHECK(!is_called_back());
+  for (auto* const sort : {sort_deep<8>, sort_deep<500>, sort_deep<3000>}) {
+    seen = 0;
+    sort(compare_and_note);
+    CHECK(seen == 1);
+    CHECK(!is_called_back() && !is_called_back_deep<1000>() && !is_called_back_deep<4000>());
+    seen = 0;
+    sort(compare_by_sorting);
+    CHECK(seen == 3);
+    CHECK(!is_called_back() && !is_called_back_deep<1000>() && !is_called_back_deep<4000>());
+  }
+  static std::once_flag once;
+  std::call_once(once, [] { CHECK(is_called_back()); });
+}
+
 }  // namespace
 
 int main() {
@@ -123,6 +179,8 @@ int main() {
     CHECK(map.size() == 20);
   });
   jumps();
+  calls_back();
+  std::thread(calls_back).join();
 
   // Whether or not these end the transaction: what an aborted one has locked is free.
   attempt([&] { mutex.lock(), htm::abort<1>(); });

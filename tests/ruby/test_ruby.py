@@ -251,6 +251,32 @@ def test_threads(folder, mode):
     assert done.stdout.split() == ["ok"]
 
 
+COMPARED = sorted(path.name for path in (PROGRAMS / "compared").iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "machine, mode",
+    [
+        ("native", OFF),
+        ("native", FORCED),
+        ("emulated", FORCED | {"SYNCOPATE_ELIDE": "off"}),
+        ("emulated", FORCED | {"SYNCOPATE_ELIDE": "off", "SYNCOPATE_GIL": "balance",
+                               "SYNCOPATE_EMULATED": "yield=1000"}),
+    ],
+    ids=["off", "every transaction falls back", "in transactions", "balance"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", COMPARED)
+def test_programs_print_what_unpatched_ruby_prints(folder, machine, mode, name):
+    """Among them what once went wrong: sorts by blocks, which the C library calls back from where
+    the emulated machine sees nothing (sorts.rb, values.rb); the status of a child, which the kernel
+    writes into the stack of a thread that may be in a transaction (children.rb); and more dead
+    fibers than a process may have stacks (abandoned.rb)."""
+    script = PROGRAMS / "compared" / name
+    wanted = run(unpatched(), "-W0", script).stdout
+    assert run(program(folder, machine), "-W0", script, **mode).stdout == wanted
+
+
 @pytest.mark.long
 def test_nothing_is_elided_unless_asked_for(folder):
     printed, counted = counts(folder, "native", 4, 20000, "objects")

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "events.h"
+#include "model/emulated/libc/library_calls.h"
 #include "model/emulated/libc/system_calls.h"
 #include "model/emulated/memory/conflict.h"
 #include "model/emulated/memory/memory.h"
@@ -321,6 +322,10 @@ EXPORT void syncopate_htm_abort(unsigned char code) noexcept {
 }
 
 EXPORT bool syncopate_htm_active() noexcept { return emulated::here.current != nullptr; }
+
+EXPORT bool syncopate_htm_called_back() noexcept {
+  return emulated::is_called_back(static_cast<const std::uintptr_t*>(__builtin_frame_address(0)));
+}
 
 EXPORT bool syncopate_htm_usable() noexcept { return emulated::options.htm; }
 

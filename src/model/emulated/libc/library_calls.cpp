@@ -20,6 +20,8 @@
 
 namespace syncopate::emulated {
 
+constinit thread_local foreign_call syncopate_emulated_outermost_call{};
+
 namespace {
 
 // What the assembly below gets in r11.
@@ -33,7 +35,8 @@ struct foreign_function {
 //   cmpq $0, %fs:offset_of(here.current)
 //   jne inside
 //   movq $0, %fs:offset_of(here.accesses.last)      # they have been made: the call may take long
-//   jmp *real
+//   movabs $function, %r11
+//   jmp *outside
 // inside:
 //   movabs $function, %r11
 //   jmp *handler
@@ -41,23 +44,27 @@ struct [[gnu::packed]] code_piece {
   std::uint8_t compare[5] = {0x64, 0x48, 0x83, 0x3c, 0x25};
   std::int32_t current_offset = 0;
   std::uint8_t zero = 0;
-  std::uint8_t jump_if_inside[2] = {0x75, 19};
+  std::uint8_t jump_if_inside[2] = {0x75, 29};
   std::uint8_t store[5] = {0x64, 0x48, 0xc7, 0x04, 0x25};
   std::int32_t last_access_offset = 0;
   std::int32_t no_access = 0;
-  std::uint8_t jump_to_real[2] = {0xff, 0x25};
-  std::int32_t real_distance = 17;
+  std::uint8_t load_function_outside[2] = {0x49, 0xbb};
+  const foreign_function* function_outside = nullptr;
+  std::uint8_t jump_outside[2] = {0xff, 0x25};
+  std::int32_t outside_distance = 23;
   std::uint8_t load_function[2] = {0x49, 0xbb};
   const foreign_function* function = nullptr;
   std::uint8_t jump_to_handler[2] = {0xff, 0x25};
-  std::int32_t handler_distance = 9;
-  std::uint8_t filler = 0;
-  std::uintptr_t real = 0;
+  std::int32_t handler_distance = 15;
+  std::uint8_t filler[7] = {};
+  void (*outside)() = nullptr;
   void (*handler)() = nullptr;
+  std::uint8_t to_next_line[48] = {};
 };
-static_assert(sizeof(code_piece) == 64 && offsetof(code_piece, real) == 48 &&
-              offsetof(code_piece, function) == 33 && offsetof(code_piece, handler) == 56);
+static_assert(sizeof(code_piece) == 128 && offsetof(code_piece, function) == 43 &&
+              offsetof(code_piece, outside) == 64 && offsetof(code_piece, handler) == 72);
 
+extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_outside();
 extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_foreign();
 extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_set_jump();
 
@@ -105,8 +112,8 @@ std::uintptr_t piece_for(const char* symbol, std::uintptr_t real, bool sets_jump
   *piece = code_piece{};
   piece->current_offset = offset_of(&here.current);
   piece->last_access_offset = offset_of(&here.accesses.last);
-  piece->function = function;
-  piece->real = function->real;
+  piece->function = piece->function_outside = function;
+  piece->outside = syncopate_emulated_outside;
   piece->handler = sets_jump ? syncopate_emulated_set_jump : syncopate_emulated_foreign;
   return known[real] = reinterpret_cast<std::uintptr_t>(piece);
 }
@@ -289,6 +296,23 @@ bool is_seen_code(std::uintptr_t address) noexcept {
   return found != nullptr && found->sees_accesses;
 }
 
+bool is_called_back(const std::uintptr_t* frame) noexcept {
+  const foreign_call& call = syncopate_emulated_outermost_call;
+  const auto address = [](const std::uintptr_t* at) {
+    return reinterpret_cast<std::uintptr_t>(at);
+  };
+  if (call.at <= address(frame + 1)) return false;
+  if (*reinterpret_cast<const std::uintptr_t*>(call.at) != call.return_address) return false;
+  // Or nobody has written there since: then only frames of seen code lie below.
+  while (address(frame + 1) < call.at) {
+    const auto* const next = reinterpret_cast<const std::uintptr_t*>(frame[0]);
+    if (!is_seen_code(frame[1]) || next <= frame || address(next) >= call.at + (1 << 20))
+      return true;
+    frame = next;
+  }
+  return false;
+}
+
 // ---- what the pieces jump to, in a transaction --------------------------------------------------
 
 extern "C" [[noreturn, gnu::visibility("hidden")]] void syncopate_emulated_library_call(
@@ -305,10 +329,45 @@ extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_log_jump(void* 
 
 }  // namespace syncopate::emulated
 
+using syncopate::emulated::foreign_call;
+static_assert(offsetof(foreign_call, at) == 0 && offsetof(foreign_call, return_address) == 8 &&
+              offsetof(foreign_call, stack_low) == 16 && offsetof(foreign_call, stack_bytes) == 24);
+
 // The stack is as at the entry of the function. A jump buffer's function has to be jumped to: it
-// notes its caller.
+// notes its caller. Outside, all registers but r11 stay as they are: what is saved lies below the
+// stack pointer, where signals' handlers leave 128 bytes alone.
 asm(R"(
 .text
+.globl syncopate_emulated_outside
+.hidden syncopate_emulated_outside
+.type syncopate_emulated_outside, @function
+.p2align 6
+syncopate_emulated_outside:
+  .cfi_startproc
+  mov %rax, -16(%rsp)
+  mov %rcx, -24(%rsp)
+  mov syncopate_emulated_outermost_call@gottpoff(%rip), %rax
+  mov %fs:0(%rax), %rcx
+  cmp %rsp, %rcx
+  jbe 1f  # none, or one from here or farther down: it has returned
+  mov (%rcx), %rcx
+  cmp %fs:8(%rax), %rcx
+  je 2f
+1:
+  mov %rsp, %rcx
+  sub %fs:16(%rax), %rcx
+  cmp %fs:24(%rax), %rcx
+  jae 2f
+  mov %rsp, %fs:0(%rax)
+  mov (%rsp), %rcx
+  mov %rcx, %fs:8(%rax)
+2:
+  mov -24(%rsp), %rcx
+  mov -16(%rsp), %rax
+  jmp *8(%r11)
+  .cfi_endproc
+.size syncopate_emulated_outside, . - syncopate_emulated_outside
+
 .globl syncopate_emulated_foreign
 .hidden syncopate_emulated_foreign
 .type syncopate_emulated_foreign, @function

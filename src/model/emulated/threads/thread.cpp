@@ -12,6 +12,7 @@
 
 #include "model/emulated/htm/observer.h"
 #include "model/emulated/htm/transaction.h"
+#include "model/emulated/libc/library_calls.h"
 #include "model/emulated/libc/system_calls.h"
 #include "model/emulated/memory/conflict.h"
 #include "model/emulated/options.h"
@@ -108,6 +109,7 @@ void attend(std::uintptr_t top) noexcept {
     t.stack_low = stack.low;
     t.stack_top = t.marked_from = is_main ? stack.high : top;
   }
+  syncopate_emulated_outermost_call = {0, 0, t.stack_low, t.stack_top - t.stack_low};
   t.exceptions_at = reinterpret_cast<void**>(abi::__cxa_get_globals());
   if (has_key && !is_main) pthread_setspecific(end_of_thread_key, &t);
   here.self = &t;
@@ -134,6 +136,7 @@ void enter_thread(std::uintptr_t top) noexcept {
 void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
+  syncopate_emulated_outermost_call = {};
   settle_accesses();
   t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);  // [T]
   here.has_more_to_settle = false;

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records import languages
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways, with_owner
-from syncopate.records.recordformat import CONDITION, CREATED, MUTEX, SEMAPHORE, YIELD, Lock
+from syncopate.records.recordformat import CONDITION, CREATED, MUTEX, SEMAPHORE, THREAD, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -127,7 +127,9 @@ def name_locks(
         if told:
             names[lock.id] = Name(told[0], "symbol", told[1])
             continue
-        variable = symbolizer.variable(lock.address) if lock.id else None
+        # A thread's handle is no object of the program's, whatever lies there.
+        is_object = lock.id and lock.object != THREAD
+        variable = symbolizer.variable(lock.address) if is_object else None
         if variable and (variable[2].startswith(SHARED_MEMORY) or _is_of_library(variable)):
             variable = None  # in a file that is no module; or of whoever uses the library
         if lock.id == 0:

@@ -252,6 +252,14 @@ def test_locks_are_named_by_variable_array_and_place(program):
     assert [names[n].site for n in (1, 6, 8, 9)] == ["stripes", "pair", "Cache::find", "Pool::Pool"]
 
 
+def test_a_thread_that_is_joined_is_no_variable_though_its_handle_lies_in_one(program):
+    """As handles of a machine's threads do, which stand in its own table."""
+    handle = lock(1, BASE + symbol(program, "stripes"), first=1)._replace(object=8)
+    frames = [Frame("main", "/src/main.cpp", 5, "prog", False)]
+    names = name_locks([handle], Symbolizer(maps_of(program)), lambda stack: frames)
+    assert (names[1].text, names[1].by) == ("main at main.cpp:5", "first use")
+
+
 def test_the_site_of_a_policy_is_a_function_that_is_there(program):
     frames = [Frame("Pool::Pool", "/src/pool.cpp", 3, "prog", True),
               Frame("make_pools()+0x28", "", 0, "prog", False),

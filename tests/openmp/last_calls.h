@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { threads = 4, tasks = 20, seconds = 20 };
+enum { threads = 4, tasks = 20, seconds = 120 };  // beside busy processes
 
 // A function whose last call that is. It stays one as it is written: with as many parameters,
 // since a call with arguments on the stack can only be a jump where the function was given as many.

@@ -30,7 +30,7 @@ SETTINGS = {
     "central, mcs": {"SYNCOPATE_OMP_BARRIER": "central", "SYNCOPATE_OMP_LOCK": "mcs:park"},
     "cancelling": {"OMP_CANCELLATION": "true"},
 }
-SECONDS = 300  # Of a whole run; each case of it has its own end (last_calls.h).
+SECONDS = 1800  # Of a whole run; each case of it has its own end (last_calls.h).
 
 
 class Builds:

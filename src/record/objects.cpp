@@ -17,8 +17,9 @@
 //       those whose (address, kind) a later entry has taken over.
 //   I3  Under `objects.lock`: an entry is in at most one list; then it is destroyed, and
 //       lock_entry::reserved is the next one's id.
-//   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are; of
-//       futexes, which are in no list and have neither, how they are woken (futex_wakes).
+//   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are, and
+//       how many acquisitions add_remainders() has added, which the next sampled one stands for as
+//       well; of futexes, which are in no list and have neither, how they are woken (futex_wakes).
 //   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
 //       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
 //       Of locks without a slot, which are known by their address alone, as long as that is it.
@@ -194,6 +195,15 @@ void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
   store(e.reserved, std::uint32_t{1} << 16 | static_cast<std::uint32_t>(to_slot << 8 | to_count));
 }
 
+// I4. What was added ahead is taken back.
+constexpr unsigned ahead_at = 24;
+void take_back(lock_entry& e) noexcept {
+  const std::uint32_t places = load(e.reserved);
+  if (places >> ahead_at == 0) return;
+  store(e.reserved, places & ((1u << ahead_at) - 1));
+  add(e.acquisitions, -std::uint64_t{places >> ahead_at});
+}
+
 void begin_hold(const void* object, std::uint32_t id, std::uint32_t weight) noexcept {
   entry inside;  // a signal handler's locks would find a hold half begun
   thread_state* const t = inside ? this_thread() : nullptr;
@@ -248,6 +258,7 @@ void counted(object_kind kind, int type, const void* object, std::uint32_t* slot
   lock_entry* e = lock_of(id);
   if (e == nullptr) return;
   if (id != 0 && load(e->reserved) == 0) note_places(*e, object, slot, count_at);
+  if (id != 0) take_back(*e);
   const std::uint32_t weight = stands_for(n != 0 ? n : load(*count_at));
   add(e->acquisitions, weight);
   if (kind == object_kind::rwlock && weight == count_period && id != 0)
@@ -323,7 +334,10 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
       slot != nullptr ? known : objects.index.find(address_of(object), kind, locks);
   lock_entry* e = id != 0 ? locks.at(id) : nullptr;
   if (!stands_for(e, object)) return;
-  if (acquisitions != 0) add(e->acquisitions, since_sampled(acquisitions));
+  if (acquisitions != 0) {
+    take_back(*e);
+    add(e->acquisitions, since_sampled(acquisitions));
+  }
   retire_locked(id, *e);
 }
 
@@ -391,7 +405,11 @@ static void add_remainder(const remainder& r) noexcept {
   std::uint32_t slot, count;
   __builtin_memcpy(&slot, r.bytes + r.to_slot, 4);
   __builtin_memcpy(&count, r.bytes + r.to_count, 4);
-  if (slot == r.id && count != 0) add(locks.at(slot)->acquisitions, since_sampled(count));
+  if (slot != r.id || count == 0) return;
+  lock_entry& e = *locks.at(slot);
+  take_back(e);
+  add(e.acquisitions, since_sampled(count));
+  store(e.reserved, load(e.reserved) | since_sampled(count) << ahead_at);
 }
 
 static void add_batch(remainder* batch, unsigned n) noexcept {

@@ -27,7 +27,8 @@ void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexc
 // Tells what the thread has counted by itself. Called by itself, or by finish().
 void tell_counts(thread_state&) noexcept;
 
-// Adds the acquisitions that live objects have counted since the last sampled one.
+// Adds the acquisitions that live objects have counted since the last sampled one. May be called
+// again: each is added once.
 void add_remainders() noexcept;
 
 bool prepare_objects() noexcept;

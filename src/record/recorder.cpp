@@ -1,6 +1,7 @@
 // recorder.cpp -- the life of a recording: start, finish, fork; and entering it.
 #include "record/recorder.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "record/file.h"
@@ -58,6 +59,19 @@ int open_all() noexcept {
   return false;
 }
 
+// The file of this process, if it is being recorded: not of one that has its memory (vfork), or of
+// whose making the recorder was not told.
+file_header* own_file() noexcept {
+  file_header* const h = header.load(std::memory_order_relaxed);  // [G]
+  return enabled && h != nullptr && h->process_id == sys::process_id() ? h : nullptr;
+}
+
+void end_with(file_header& h, file_flag how) noexcept {
+  store(h.last_ticks, machine::ticks());
+  store(h.last_monotonic_ns, machine::now());
+  __atomic_fetch_or(&h.flags, how, __ATOMIC_RELEASE);
+}
+
 void complain(const char* path, int error) noexcept {
   const char* why = ::strerrordesc_np(error);
   const char* parts[] = {"syncopate: cannot record into ", path, ": ",
@@ -65,6 +79,17 @@ void complain(const char* path, int error) noexcept {
   iovec line[5];
   for (int i = 0; i < 5; ++i) line[i] = {const_cast<char*>(parts[i]), std::strlen(parts[i])};
   sys::call(SYS_writev, 2, line, 5);
+}
+
+// A choice that is none would leave stacks as they are, without a word.
+void warn_of_stacks() noexcept {
+  const char* const choice = std::getenv("SYNCOPATE_STACKS");
+  if (choice == nullptr || *choice == '\0' || std::strcmp(choice, "fp") == 0) return;
+  const char* parts[] = {"syncopate: SYNCOPATE_STACKS=", choice,
+                         " is not known (fp is); stacks are unwound by tables\n"};
+  iovec line[3];
+  for (int i = 0; i < 3; ++i) line[i] = {const_cast<char*>(parts[i]), std::strlen(parts[i])};
+  sys::call(SYS_writev, 2, line, 3);
 }
 
 }  // namespace
@@ -98,6 +123,7 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
     copy_name(recording.wait, wait_name);
     ticks_per_second = machine::ticks_per_second();
     prepare_unwinding();
+    warn_of_stacks();
     error = open_all();
   }
   if (error != 0) complain(path, error);
@@ -108,9 +134,8 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
 }
 
 void finish() noexcept {
-  file_header* const h = header.load(std::memory_order_relaxed);       // [G]
-  if (!enabled || h == nullptr || h->process_id != sys::process_id())  // a child's own end
-    return;
+  file_header* const h = own_file();
+  if (h == nullptr) return;
   entry inside;
   if (!inside) return;
   thread_times* const times = read_thread_times();  // while threads still say that they end
@@ -125,9 +150,30 @@ void finish() noexcept {
   refresh_threads(times);
   free_thread_times(times);
   snapshot_maps();
-  store(h->last_ticks, machine::ticks());
-  store(h->last_monotonic_ns, machine::now());
-  __atomic_fetch_or(&h->flags, record::finished, __ATOMIC_RELEASE);
+  end_with(*h, record::finished);
+}
+
+void about_to_exec() noexcept {
+  file_header* const h = own_file();
+  if (h == nullptr) return;
+  entry inside;
+  if (!inside) return;
+  if (thread_state* const t = local.state) {
+    end_tries(*t);
+    flush(*t);
+    tell_capture_ticks(*t);
+  }
+  tell_all_counts();
+  add_remainders();
+  look_at_threads();
+  snapshot_maps();
+  end_with(*h, record::replaced);
+}
+
+void exec_has_failed() noexcept {
+  file_header* const h = own_file();
+  if (h != nullptr)
+    __atomic_fetch_and(&h->flags, ~std::uint32_t{record::replaced}, __ATOMIC_RELAXED);
 }
 
 void after_fork_in_child() noexcept {

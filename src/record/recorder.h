@@ -46,8 +46,19 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
 // child that has the process's memory (vfork), or of whose making it was not told.
 void finish() noexcept;
 
+// Around a call of exec: writes all that a process which ends by it could not, and marks the file so
+// (replaced); where the call has failed, the recording goes on. Where finish() does nothing, these
+// do nothing, too. Async-signal-safe.
+void about_to_exec() noexcept;
+void exec_has_failed() noexcept;
+
 // In the child of a fork: leaves the parent's file alone and starts one of its own.
 void after_fork_in_child() noexcept;
+
+// Called in each thread that the recorder comes to know by its first event: its end is to be told
+// then, by thread_end(). Set before there are such threads.
+using thread_hook = void() noexcept;
+extern constinit thread_hook* thread_is_new;
 
 // A thread begins (in the new thread; `creator_stack` as returned by capture_creator() in the
 // parent) and ends. Threads never announced are registered at their first event.

@@ -17,6 +17,7 @@
 namespace syncopate::record {
 
 constinit thread_local thread_local_data local;
+constinit thread_hook* thread_is_new = nullptr;
 constinit thread_local section_gap current_gap;
 constinit thread_local const void* trying_for = nullptr;
 constinit thread_local std::uint64_t* read_held = nullptr;
@@ -141,6 +142,7 @@ thread_state* register_thread() noexcept {
     t->captures[static_cast<int>(capture_reason::creation)].start(now, ticks_per_second / 200);
   local.state = t;
   read_held = t->entry->read_held;
+  if (thread_is_new != nullptr) thread_is_new();
   return t;
 }
 
@@ -347,6 +349,17 @@ void refresh_threads(const thread_times* before) noexcept {
     if (n < 2) continue;
     std::memset(e.name, 0, sizeof e.name);
     std::memcpy(e.name, name, n - 1);  // without the newline
+  }
+}
+
+void look_at_threads() noexcept {
+  const std::uint32_t count = separate_count();
+  for (std::uint32_t id = 0; id < count; ++id) {
+    thread_entry& e = *entries.at(id);
+    if (load(e.end_ticks) != 0) continue;
+    const thread_times now = times_of(e);
+    store(e.open.seen_cpu_ns, since(cpu_before(e), now.cpu_ns));
+    store(e.open.seen_delay_ns, since(e.delay_before_ns, now.delay_ns));
   }
 }
 

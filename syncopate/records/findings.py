@@ -101,6 +101,8 @@ def gain_at_most(lock: dict, results: dict) -> float | None:
     parts = account["parts"]
     running = parts.get("running", 0)
     work = sum(parts.get(part, 0) for part in WORK)
+    if lockfigures.others_had_processors(results):  # and would have them then, too
+        work += parts.get("runnable", 0)
     unknown = account["why_unexplained"] or not running
     if unknown or account["too_much_ns"] > FAR_OFF * account["total_ns"]:
         return None

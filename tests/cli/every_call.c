@@ -158,6 +158,21 @@ static int others(void) {
   return 0;
 }
 
+// All fail, after which the program goes on.
+static int becomes_nothing(void) {
+  char *words[] = {"a", "b", NULL}, *environment[] = {"C=d", NULL};
+  OK(execl("/nowhere", "a", "b", (char*)NULL) + 1);
+  OK(execlp("/nowhere", "a", "b", (char*)NULL) + 1);
+  OK(execle("/nowhere", "a", "b", (char*)NULL, environment) + 1);
+  OK(execv("/nowhere", words) + 1);
+  OK(execvp("/nowhere", words) + 1);
+  OK(execve("/nowhere", words, environment) + 1);
+  OK(execvpe("/nowhere", words, environment) + 1);
+  OK(fexecve(-1, words, environment) + 1);
+  OK(execveat(-1, "nowhere", words, environment, 0) + 1);
+  return 0;
+}
+
 static int ends(void) {
   int first, second;
   pid_t child = fork();
@@ -174,5 +189,6 @@ static int ends(void) {
 int main(void) {
   clock_gettime(CLOCK_REALTIME, &later);
   later.tv_sec += 3600;
-  return mutexes() || conditions() || threads() || c11() || rwlocks() || others() || ends();
+  return mutexes() || conditions() || threads() || c11() || rwlocks() || others() ||
+         becomes_nothing() || ends();
 }

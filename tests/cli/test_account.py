@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import run_cli
+from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
 from syncopate.records import account
@@ -241,3 +241,50 @@ def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):
     found = results_of(builder, tmp_path)
     assert found["account"]["parts"]["running"] < account.MOST_UNSEEN * 2 * SECOND
     assert not account.is_explained(found)
+
+
+STARTED_OTHERWISE = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int done;
+static int work(void* x) {
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&lock);
+    usleep(500);
+    pthread_mutex_unlock(&lock);
+  }
+  return x != 0;
+}
+static void expires(union sigval value) { done += 1 + work(value.sival_ptr); }
+int main(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = expires};
+  struct itimerspec soon = {.it_value = {0, 1}};
+  timer_t timer;
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  timer_settime(timer, 0, &soon, 0);
+  while (!done) usleep(1000);
+  thrd_t threads[2];
+  int wrong = 0, result;
+  for (int i = 0; i < 2; i++) wrong += thrd_create(threads + i, work, 0);
+  for (int i = 0; i < 2; i++) wrong += thrd_join(threads[i], &result) + result;
+  usleep(100000);
+  return wrong;
+}
+"""
+
+
+def test_threads_that_c11_or_the_c_library_started_end_in_the_record(tmp_path):
+    program = compile_c(STARTED_OTHERWISE, tmp_path / "program", "-O1", "-pthread")
+    done = run_cli("record", "-o", tmp_path / "rec", "--", program)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"]
+    assert found["account"]["why_unexplained"] is None
+    assert len(found["threads"]) == 4
+    main, *others = sorted(found["threads"], key=lambda thread: thread["start_ns"])
+    assert main["end_ns"] is None
+    assert all(each["end_ns"] for each in others), found["threads"]

@@ -548,9 +548,20 @@ def test_why_hardly_anything_is_gained(running, io, said):
     parts = {"running": running, "io": io, "locks": 10}
     account = {"parts": parts, "total_ns": sum(parts.values()), "too_much_ns": 0}
     account["why_unexplained"] = None
-    results = {"account": account, "process": {"processors": 2, "duration_ns": 100}}
+    results = {"account": account, "process": {"processors": 2, "duration_ns": 100}, "threads": []}
     most = findings.gain_at_most({"lost_ns": 10}, results)
     assert findings.gain_in_words(most, results) == f"hardly anything: {said}"
+
+
+@pytest.mark.parametrize(("threads", "most"), [(2, 3), (40, 5)])
+def test_what_other_programs_take_they_would_take_then_too(threads, most):
+    """A processor that 40 threads take from each other is another matter."""
+    parts = {"running": 10, "runnable": 30, "locks": 80, "join": 20}
+    account = {"parts": parts, "total_ns": 140, "too_much_ns": 0, "why_unexplained": None}
+    alive = [{"start_ns": 0, "end_ns": None}] * threads
+    process = {"processors": 2, "duration_ns": 25}
+    results = {"account": account, "process": process, "threads": alive}
+    assert findings.gain_at_most({"lost_ns": 80}, results) == most
 
 
 def test_of_several_locks_the_worst_is_told_apart(tmp_path):

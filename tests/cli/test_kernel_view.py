@@ -407,14 +407,28 @@ def test_a_program_that_ends_by_a_signal(tmp_path):
 
 
 @needs_kernel
-def test_without_rights_it_says_what_to_do(tmp_path):
+@pytest.mark.parametrize(
+    ("user", "advice", "said"),
+    [
+        ("65534", "run it with sudo", "run this with sudo"),
+        ("0", "root lacks some of these here", "root may not look at it here, as in a container"),
+    ],
+)
+def test_without_rights_it_says_what_to_do(user, advice, said):
     if os.geteuid() != 0:
         pytest.skip("only root can give up rights")
+    without = ["setpriv", f"--reuid={user}", "--clear-groups", "--bounding-set=-all",
+               "--inh-caps=-all"]  # fmt: skip
     why = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
-         paths.find(paths.KERNEL_RECORDER), "check"], capture_output=True, text=True, check=True
+        [*without, paths.find(paths.KERNEL_RECORDER), "check"],
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "run it with sudo" in why.stdout and why.stdout.count("\n") == 1
+    assert advice in why.stdout and why.stdout.count("\n") == 1
+    more = subprocess.run(
+        [*without, *COMMAND, "record", "-p", str(os.getpid())],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert more.returncode == 2 and said in more.stderr, more
 
 
 @pytest.mark.parametrize(

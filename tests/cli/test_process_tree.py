@@ -77,6 +77,86 @@ int main(void) {
 """
 
 
+# Each child becomes another program in one way, the last one after having failed to; in each, two
+# threads have taken the lock by then, and one still waits at a condition.
+BECOMES = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t other_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static void* work(void* x) {
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&pool_lock);
+    usleep(1000);
+    pthread_mutex_unlock(&pool_lock);
+  }
+  return x;
+}
+static void* waits(void* x) {
+  pthread_mutex_lock(&other_lock);
+  for (;;) pthread_cond_wait(&never, &other_lock);
+  return x;
+}
+static void two_threads(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  work(0);
+  pthread_join(other, 0);
+}
+static const char* const path = "/bin/true";
+static char *words[] = {"true", "a", 0}, *environment[] = {0};
+#define TEN "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"
+static void become(int how) {
+  switch (how) {
+    case 0: execl(path, "true", "a", (char*)0); break;
+    case 1: execlp("true", "true", TEN, TEN, TEN, TEN, (char*)0); break;
+    case 2: execle(path, "true", "a", (char*)0, environment); break;
+    case 3: execv(path, words); break;
+    case 4: execve(path, words, environment); break;
+    case 5: execvp("true", words); break;
+    case 6: execvpe("true", words, environment); break;
+    case 7: fexecve(open(path, O_RDONLY), words, environment); break;
+    case 8: execveat(AT_FDCWD, path, words, environment, 0); break;
+    case 9: syscall(SYS_execve, path, words, environment); break;
+  }
+}
+static void fail(void) {
+  if (execv("/nowhere", words) == 0 || execl("/nowhere", "a", (char*)0) == 0) _exit(9);
+}
+int main(void) {
+  for (int how = 0; how <= 10; how++) {
+    if (fork() != 0) continue;
+    pthread_t waiting;
+    pthread_create(&waiting, 0, waits, 0);
+    two_threads();
+    if (how == 10) {
+      fail();
+      two_threads();
+      fail();
+      two_threads();
+      _exit(0);
+    }
+    become(how);
+    _exit(9);
+  }
+  int status, wrong = 0;
+  while (wait(&status) > 0) wrong += status != 0;
+  if (vfork() == 0) {
+    execv("/nowhere", words);
+    execv(path, words);
+  }
+  wait(&status);
+  two_threads();
+  return wrong + (status != 0);
+}
+"""
+
+
 def process(number: int, parent: int) -> dict:
     return {"process": {"id": number, "parent_id": parent}}
 
@@ -128,6 +208,29 @@ def test_processes_that_run_no_destructors_tell_all(tmp_path):
         assert each["process"]["finished"], each["process"]
         assert (lock["acquisitions"], account["why_unexplained"]) == (20, None)
         assert sum(account["parts"].values()) == account["total_ns"] + account["too_much_ns"]
+
+
+def test_processes_that_become_other_programs_tell_all(tmp_path):
+    program = compile_c(BECOMES, tmp_path / "server", "-O1", "-g", "-pthread", "-w")
+    done = run_cli("record", "-o", tmp_path / "rec", "--", program)
+    assert done.returncode == 0, done.stderr
+    files = [file for file in tmp_path.glob("rec*") if not re.search(r"\.\d+\.1$", file.name)]
+    records = json.loads(run_cli("report", "--json", *sorted(files)).stdout)["records"]
+    ours = [each for each in records if each["process"]["executable"].endswith("server")]
+    assert len(ours) == 12
+    ended = sorted(each["process"]["finished"] for each in ours)
+    assert ended == [False] * 10 + [True] * 2
+    for each in ours:
+        (lock,) = [lock for lock in each["locks"] if lock["called"] == "pool_lock"]
+        account, notes = each["account"], each["notes"]
+        is_last = lock["acquisitions"] == 60
+        assert lock["acquisitions"] == 20 or (is_last and each["process"]["finished"])
+        assert account["why_unexplained"] is None, account
+        assert sum(account["parts"].values()) == account["total_ns"] + account["too_much_ns"]
+        assert any(note.startswith("the program became another one by exec") for note in notes) == (
+            not each["process"]["finished"]
+        ), notes
+        assert not any("may lag" in note for note in notes)
 
 
 def test_parents_come_before_their_children():

@@ -44,6 +44,16 @@ def test_quiet_says_nothing(cli, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize(("choice", "lines"), [("", 0), ("fp", 0), ("tables", 1)])
+def test_a_choice_of_stacks_that_is_none_is_said(tmp_path, choice, lines):
+    done = subprocess.run(
+        [*COMMAND, "record", "-q", "-o", tmp_path / "rec", "--", "true"],
+        env={**os.environ, "SYNCOPATE_STACKS": choice}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr.count("SYNCOPATE_STACKS=tables is not known (fp is)") == lines
+    assert len(done.stderr.splitlines()) == lines
+
+
 def test_an_older_record_is_kept_with_its_children(cli, tmp_path):
     for name in ("r", "r.17", "r.old", "r.old.3"):
         (tmp_path / name).write_text(f"was {name}")

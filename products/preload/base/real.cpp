@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <utility>
 
 namespace syncopate::shim::real {
 namespace {
@@ -52,5 +53,22 @@ Function* find(std::atomic<void*>& slot, const char* name, const char* version) 
   }
 SYNCOPATE_REAL_FUNCTIONS(SYNCOPATE_DEFINE_REAL)
 #undef SYNCOPATE_DEFINE_REAL
+
+template <std::size_t... place>
+static int call_open(int (*function)(const char*, ...), const char* first, const char* const* words,
+                     std::index_sequence<place...>) noexcept {
+  return function(first, words[place]...);
+}
+
+#define SYNCOPATE_DEFINE_OPEN(name)                                                          \
+  int name(const char* first, const char* const* words) noexcept {                           \
+    static constinit std::atomic<void*> slot{nullptr};                                       \
+    return call_open(find<int(const char*, ...)>(slot, #name, SYNCOPATE_GLIBC_2_2_5), first, \
+                     words, std::make_index_sequence<padded>());                             \
+  }
+SYNCOPATE_DEFINE_OPEN(execl)
+SYNCOPATE_DEFINE_OPEN(execlp)
+SYNCOPATE_DEFINE_OPEN(execle)
+#undef SYNCOPATE_DEFINE_OPEN
 
 }  // namespace syncopate::shim::real

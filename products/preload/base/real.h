@@ -13,6 +13,8 @@
 #include <semaphore.h>
 #include <threads.h>
 
+#include <cstddef>
+
 #include "preload/base/glibc_versions.h"
 
 namespace syncopate::shim::real {
@@ -62,6 +64,7 @@ namespace syncopate::shim::real {
   X(int, pthread_barrier_wait, SYNCOPATE_GLIBC_2_2_5, (pthread_barrier_t * b), (b))                \
   X(int, pthread_create, SYNCOPATE_GLIBC_2_2_5,                                                    \
     (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* p), (t, a, f, p))            \
+  X(int, thrd_create, "GLIBC_2.28", (thrd_t * t, thrd_start_t f, void* p), (t, f, p))              \
   X(int, pthread_join, SYNCOPATE_GLIBC_2_2_5, (pthread_t t, void** v), (t, v))                     \
   X(int, pthread_timedjoin_np, SYNCOPATE_GLIBC_2_3_3, (pthread_t t, void** v, const timespec* a),  \
     (t, v, a))                                                                                     \
@@ -71,6 +74,15 @@ namespace syncopate::shim::real {
   X(int, dlclose, SYNCOPATE_GLIBC_2_2_5, (void* handle), (handle))                                 \
   X(void, _exit, SYNCOPATE_GLIBC_2_2_5, (int status), (status))                                    \
   X(void, _Exit, SYNCOPATE_GLIBC_2_2_5, (int status), (status))                                    \
+  X(int, execve, SYNCOPATE_GLIBC_2_2_5, (const char* p, char* const* w, char* const* e),           \
+    (p, w, e))                                                                                     \
+  X(int, execv, SYNCOPATE_GLIBC_2_2_5, (const char* p, char* const* w), (p, w))                    \
+  X(int, execvp, SYNCOPATE_GLIBC_2_2_5, (const char* p, char* const* w), (p, w))                   \
+  X(int, execvpe, SYNCOPATE_GLIBC_2_11, (const char* p, char* const* w, char* const* e),           \
+    (p, w, e))                                                                                     \
+  X(int, fexecve, SYNCOPATE_GLIBC_2_2_5, (int f, char* const* w, char* const* e), (f, w, e))       \
+  X(int, execveat, "GLIBC_2.34",                                                                   \
+    (int d, const char* p, char* const* w, char* const* e, int flags), (d, p, w, e, flags))        \
   X(int, sched_yield, SYNCOPATE_GLIBC_2_2_5, (), ())                                               \
   X(int, sem_init, SYNCOPATE_GLIBC_2_2_5, (sem_t * s, int shared, unsigned n), (s, shared, n))     \
   X(int, sem_destroy, SYNCOPATE_GLIBC_2_2_5, (sem_t * s), (s))                                     \
@@ -104,5 +116,11 @@ namespace syncopate::shim::real {
   result name parameters noexcept;
 SYNCOPATE_REAL_FUNCTIONS(SYNCOPATE_DECLARE_REAL)
 #undef SYNCOPATE_DECLARE_REAL
+
+// With an open list of arguments: of `words`, that many, whatever of them are null pointers.
+inline constexpr std::size_t padded = 32;
+int execl(const char* path, const char* const* words) noexcept;
+int execlp(const char* file, const char* const* words) noexcept;
+int execle(const char* path, const char* const* words) noexcept;
 
 }  // namespace syncopate::shim::real

@@ -2,8 +2,8 @@
 //
 // A futex word says neither what it is nor who holds it. Whether it is used as a lock is told by
 // who wakes its waiters (record/objects.h, futex_wakes); one that the kernel itself hands on
-// (FUTEX_LOCK_PI) is a lock anyway. Beside it, syscall(SYS_exit_group), behind which nothing is to
-// be recorded any more.
+// (FUTEX_LOCK_PI) is a lock anyway. Beside it, syscall() of SYS_exit_group and of exec's numbers,
+// behind which nothing is to be recorded any more (exit.cpp, exec.cpp).
 #include <syncopate/machine.h>
 
 #include <cerrno>
@@ -91,6 +91,12 @@ SYNCOPATE_EXPORT long syncopate_syscall(long number, long a, long b, long c, lon
 long syncopate_syscall(long number, long a, long b, long c, long d, long e, long f) {
   if (__builtin_expect(!record::enabled, 1)) return real::syscall(number, a, b, c, d, e, f);
   if (number == SYS_exit_group) record::finish();
+  if (number == SYS_execve || number == SYS_execveat) {
+    record::about_to_exec();
+    const long result = real::syscall(number, a, b, c, d, e, f);
+    record::exec_has_failed();
+    return result;
+  }
   const futex_use use = use_of(number, b);
   if (use == futex_use::none) return real::syscall(number, a, b, c, d, e, f);
   const auto* const word = reinterpret_cast<const void*>(a);  // NOLINT(performance-no-int-to-ptr)

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include <limits.h>
 #include <pthread.h>
 
 #include "preload/thread/thread_watch.h"
@@ -22,9 +23,12 @@ void thread_ends(void*) {
 }  // namespace
 
 void prepare_thread_end() noexcept {
-  pthread_key_t key;
+  pthread_key_t key = PTHREAD_KEYS_MAX;
   if (pthread_key_create(&key, thread_ends) == 0)
     end_key.store(static_cast<int>(key), std::memory_order_release);  // [K]
+  // Of more keys the C library allocates memory, and who allocates may be the thread's first event.
+  constexpr pthread_key_t without_memory = 32;
+  if (key < without_memory) record::thread_is_new = watch_for_thread_end;
 }
 
 // A key's destructor runs however the thread ends.

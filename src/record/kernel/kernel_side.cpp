@@ -56,8 +56,11 @@ bool state_is_told() {
 
 std::string why_not(int error) {
   if (error == EPERM || error == EACCES)
-    return "the kernel's view needs root's rights (or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE); "
-           "run it with sudo";
+    return std::string(
+               "the kernel's view needs root's rights (or CAP_BPF, CAP_PERFMON and "
+               "CAP_SYS_PTRACE); ") +
+           (geteuid() != 0 ? "run it with sudo"
+                           : "root lacks some of these here, as in a container");
   return std::string("the kernel does not take the program that looks at waits: ") +
          std::strerror(error) + "; `syncopate doctor` says what it lacks";
 }

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_type_hints
 
+from syncopate.base import boundedfile
 from syncopate.base.errors import FAILED, Failure
 from syncopate.bench.jobs import Job, Place
 
@@ -105,12 +106,7 @@ class ResultFile:
 def read(path: str | Path) -> ResultFile:
     """Returns what a file holds; a Failure of one line when it is no result file of ours."""
     path = Path(path)
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
-    except OSError as error:
-        raise Failure(f"bench: {path}: {error.strerror}") from None
-    except ValueError:
-        raise Failure(f"bench: {path} is no JSON file; `bench run` writes result files") from None
+    document = boundedfile.read_json(str(path))
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise Failure(f"bench: {path} is no result file of `bench run`")
     if document.get("schema") != SCHEMA:
@@ -130,11 +126,6 @@ def read(path: str | Path) -> ResultFile:
         raise Failure(
             f"bench: {path} is damaged: a part of schema {SCHEMA} is missing, or of another type"
         ) from None
-
-
-def _no_number(text: str):
-    """JSON has no NaN and no Infinity; Python would read them."""
-    raise ValueError(text)
 
 
 def _check_types(document: dict) -> None:

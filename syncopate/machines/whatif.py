@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from syncopate.base import locktable, paths
+from syncopate.base import boundedfile, locktable, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
 from syncopate.machines import machinefiles
@@ -110,9 +111,13 @@ class Replayer:
         self.program = program or paths.require(REPLAY)
         self.machine = machine
         described = machinefiles.read(machine)
-        shape = described["topology"]
-        self.processors = shape["sockets"] * shape["cores"] * shape["smt"]
-        self.slice_ns = described["os"]["time_slice_microseconds"] * 1000
+        remedy = "docs/reference/machine-files.md says what has to be in it"
+        with boundedfile.damaged_where_wrong(machine, remedy, BAD_USE):
+            shape = described["topology"]
+            self.processors = math.prod(int(shape[of]) for of in ("sockets", "cores", "smt"))
+            self.slice_ns = int(described["os"]["time_slice_microseconds"]) * 1000
+            if min(self.processors, self.slice_ns) < 1:
+                raise ValueError("a number is below 1")
         self.trace = os.path.join(folder, "lock.trace")
         with open(self.trace, "w", encoding="utf-8") as file:
             file.write(use.trace())

@@ -146,14 +146,15 @@ def test_the_undamaged_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("not JSON", "is no JSON file"),
+        ("not JSON", "no JSON: "),
         ("[]", "is no result file"),
         ('{"kind": "other"}', "is no result file"),
         ('{"kind": "syncopate-bench", "schema": 99}', "has schema 99, and this version reads 1"),
         ('{"kind": "syncopate-bench", "schema": 1}', "is damaged"),
         (damaged(values={"throughput": None}), "is damaged"),
         (damaged(values={"throughput": "fast"}), "is damaged"),
-        (damaged(values={"throughput": float("nan")}), "is no JSON file"),
+        (damaged(values={"throughput": float("nan")}), "no JSON: "),
+        ("[" * 100_000, "nested too deep"),
         (damaged(values=None), "is damaged"),
         (damaged(threads="2"), "is damaged"),
         (damaged(measured=7), "is damaged"),

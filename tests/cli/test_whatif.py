@@ -306,3 +306,15 @@ def test_a_section_that_a_change_empties_is_not_replayed_for_ever(tmp_path):
     for length in range(10):
         left = max(length * 100.0, whatif.LEAST_SECTION_NS / 1000)  # us
         assert replayer.microseconds(2, length) == pytest.approx(whatif.MOST_SECTIONS * left)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x = 1\n", "topology = 5\n", "[topology]\nsockets = 'x'\n",
+     "[topology]\nsockets = 0\ncores = 1\nsmt = 1\n[os]\ntime_slice_microseconds = 1\n"],
+)  # fmt: skip
+def test_a_machine_file_that_lacks_something_is_one_line(tmp_path, text):
+    file = tmp_path / "m.toml"
+    file.write_text(text)
+    with pytest.raises(Failure, match=r"m\.toml is damaged .*machine-files\.md"):
+        whatif.Replayer(None, str(file), str(tmp_path), "none")

@@ -43,6 +43,18 @@ std::string error_of(const std::string& text) {
   return "accepted";
 }
 
+TEST(Description, AMistakeIsOneLineForATerminal) {
+  const std::string wrong[] = {
+      "\x1b[31m", "a\x1b]0;x\a = 1\n", "\"\\u001b[2J\\n\" = 1\n" + good_text(),
+      good_text() + "[\"\\u009b31m\"]\nx = 1\n", with("\"test-4c\"", "\"\\u001b[31m\"").text};
+  for (const std::string& text : wrong) {
+    const std::string said = error_of(text);
+    EXPECT_NE(said, "accepted") << text;
+    EXPECT_EQ(said.find_first_of("\x1b\a\n"), std::string::npos) << said;
+    EXPECT_EQ(said.find("\xc2\x9b"), std::string::npos) << said;
+  }
+}
+
 TEST(Description, ReadsEveryNumber) {
   const description machine = parse_description(good_text(), "m.toml");
   EXPECT_EQ(machine.name, "test-4c");

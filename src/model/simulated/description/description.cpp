@@ -168,7 +168,24 @@ void read_energy(toml_document& from, energy_description& to) {
                       });
 }
 
+// UTF-8's control characters: C0, DEL, and C1, which a terminal obeys, too.
+std::string shown(const std::string& text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto at = [&](std::size_t n) {
+      return n < text.size() ? static_cast<unsigned char>(text[n]) : 0u;
+    };
+    const bool is_c1 = i > 0 && at(i - 1) == 0xc2 && at(i) >= 0x80 && at(i) < 0xa0;
+    if (at(i) >= 0x20 && at(i) != 0x7f && !is_c1) result += text[i];
+    else result += {'\\', 'x', digits[at(i) >> 4], digits[at(i) & 15]};
+  }
+  return result;
+}
+
 }  // namespace
+
+description_error::description_error(const std::string& text) : std::runtime_error(shown(text)) {}
 
 description parse_description(std::string_view contents, const std::string& file) {
   toml_document from(contents, file);
@@ -180,6 +197,7 @@ description parse_description(std::string_view contents, const std::string& file
     sections.push_back(subtable(name));
   from.read("", sections);
   from.read("machine", {text("name", to.name), text("source", to.source)});
+  if (shown(to.name) != to.name) from.fail("machine.name", "has control characters");
   read_topology(from, to.topology);
   read_core(from, to.core);
   read_caches(from, to);

@@ -111,10 +111,11 @@ inline constexpr unsigned max_smt = 4;
 inline constexpr unsigned max_llc_domains = 64;
 inline constexpr unsigned max_cores_per_l2 = 8;
 
-// what() is "FILE:LINE: KEY: what is wrong", or names the machines that exist.
+// what() is "FILE:LINE: KEY: what is wrong", or names the machines that exist. It is one line for
+// a terminal, whatever the file says: control characters in `text` become \xNN.
 class description_error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit description_error(const std::string& text);
 };
 
 // Throws description_error. `file` is used in messages only.

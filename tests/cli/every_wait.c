@@ -52,6 +52,11 @@ static void* wait_only(void* s) {
   }
   return NULL;
 }
+// Waits for what it has itself, until somebody else posts.
+static void* take_twice(void* s) {
+  sem_wait(s);
+  return take(s);
+}
 static void* timed(void* s) {
   struct timespec soon;
   clock_gettime(CLOCK_REALTIME, &soon);
@@ -278,6 +283,20 @@ static void signal_of(sem_t* s) {
   pthread_join(thread, NULL);
 }
 
+// As Python's SimpleQueue: who finds it empty has the semaphore, and waits for it; who was woken
+// posts it for the next.
+static void passed_on(void) {
+  sem_init(&sem, 0, 1);
+  const pthread_t first = begin(take_twice, &sem);
+  until_somebody_waits(&sem);
+  const pthread_t second = begin(take, &sem);
+  while (((volatile unsigned*)&sem)[1] < 2) nap(1);
+  nap(20);
+  sem_post(&sem);
+  pthread_join(first, NULL);
+  pthread_join(second, NULL);
+}
+
 // Calls that are refused, or that have at once what they ask for; and objects that nobody uses. How
 // many said otherwise than they should.
 static int refused(void) {
@@ -339,6 +358,8 @@ int main(int count, char** arguments) {
   } else if (strcmp(what, "timed_semaphore_lock") == 0) {
     sem_init(&sem, 0, 1);
     semaphore(timed, &sem);
+  } else if (strcmp(what, "passed_on") == 0) {
+    passed_on();
   } else if (strcmp(what, "semaphore") == 0) {
     sem_init(&sem, 0, 0);
     signal_of(&sem);

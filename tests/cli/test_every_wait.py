@@ -92,6 +92,13 @@ def test_a_semaphore_lock_has_a_holder(program, tmp_path):
     assert any(frame["function"] == "take" for frame in told["lock"]["waiters"][0]["frames"])
 
 
+def test_a_semaphore_that_its_taker_waits_for_is_a_signal(program, tmp_path):
+    """Whoever posts it: idle threads of a pool are not lost to a lock."""
+    found, _ = recorded([program, "passed_on"], tmp_path / "r")
+    assert sorted(waits_of(found)) == ["join", "semaphore"]
+    assert found["lost_ns"] == 0
+
+
 def test_a_semaphore_that_processes_share_may_be_a_lock(program, tmp_path):
     """Who took it stands nowhere; that its takers post it is seen in each process."""
     done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program, "shared_semaphore_lock")

@@ -36,7 +36,7 @@ emulated() { # VARIABLE=VALUE... -- PROGRAM
   shift
   # Under the emulator, and beside other work, the programs' own watchdogs would be too early.
   # shellcheck disable=SC2086  # a list of options
-  timeout 300 qemu-aarch64 -L $root -E CHECK_SECONDS=280 $variables "$@" >"$work/said" 2>&1
+  timeout 1500 qemu-aarch64 -L $root -E CHECK_SECONDS=1200 $variables "$@" >"$work/said" 2>&1
 }
 
 [ $# -gt 0 ] || set -- $(cd "$source/tests/posix" && ls test_*.cpp | sed 's/^test_//; s/\.cpp$//')

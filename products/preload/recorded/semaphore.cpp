@@ -3,7 +3,9 @@
 //
 // A semaphore has no holder. One that is used as a lock has: who took it last, and posts. So each
 // wait is classified by the post that ended it: of who had taken the semaphore (it was a lock, and
-// the wait is lost to it), or of anybody else (it was a signal).
+// the wait is lost to it), or of anybody else (it was a signal). Who has taken a lock does not get it
+// once more: a semaphore at which that has happened is a signal from then on, whoever posts it. So
+// is that of Python's SimpleQueue, which whoever was woken posts for the next.
 //
 // glibc's sem_t has 32 bytes and uses 16 of them. Where processes share a semaphore, its other ones
 // are left alone: then it is known by its address, who took it is not known, and it is a lock where
@@ -31,13 +33,13 @@ namespace {
 using record::object_kind;
 using record::wait_kind;
 
-enum class last_post : std::uint32_t { none, release, signal };
+enum class last_post : std::uint32_t { none, release, signal, signal_for_good };
 
 struct semaphore_object {
   static semaphore_object& of(sem_t* s) noexcept { return *reinterpret_cast<semaphore_object*>(s); }
   [[nodiscard]] bool has_room() const noexcept { return shared == 0; }
   [[nodiscard]] bool is_lock() const noexcept {
-    return has_room() && load(owner) != 0 && load(posted) != last_post::signal;
+    return has_room() && load(owner) != 0 && load(posted) < last_post::signal;
   }
   std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
 
@@ -116,8 +118,9 @@ void take_cancelable(record::wait& recorded, real_semaphore& s, posix::limit unt
 
 struct semaphore_recorder : posix::nobody_watches_semaphore {
   static int take(real_semaphore& s, posix::limit until) {
-    const semaphore_object& o = semaphore_object::of(s.address());
+    semaphore_object& o = semaphore_object::of(s.address());
     const std::uint32_t id = identify(s.address());
+    const bool had_taken_it = o.has_room() && semaphore_object::load(o.owner) == machine::self();
     const auto kind = [&o, id](bool is_lock) {
       return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
                                                                     : wait_kind::semaphore;
@@ -127,6 +130,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
                                         {s.caller(), until != nullptr, o.has_room()});
     int error;
     take_cancelable(w, s, until, &error);
+    if (had_taken_it && error == 0) semaphore_object::store(o.posted, last_post::signal_for_good);
     w.kind = kind(semaphore_object::load(o.posted) == last_post::release);
     if (w.kind == wait_kind::semaphore) record::wait_end_now(w);
     else if (error != 0) record::wait_in_vain(w);
@@ -162,7 +166,8 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       return s.add();
     }
     const bool is_release = semaphore_object::load(o.owner) == machine::self();
-    semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
+    if (semaphore_object::load(o.posted) != last_post::signal_for_good)
+      semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
     if (is_release) semaphore_object::store(o.owner, 0);
     const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
     const std::uint64_t ended = record::hold_ends(s.address(), contended);

@@ -18,7 +18,9 @@ PROGRAM = r"""
 #include <fstream>
 #include <random>
 #include <string>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -106,13 +108,38 @@ int loops() {
   while (times(nullptr) == ticks) delay(10000);
   return found.seen[0] == 4 && found.seen[1] == 4 && found.seen[2] == 4 ? 0 : 3;
 }
+// A request to cancel ends waits that are cancellation points; variables of threads may be large.
+thread_local char large[3 << 20];
+int pipes[2];
+void* wait(void* how) {
+  large[sizeof large - 1] = 1;
+  if (how == nullptr) sleep(1000);
+  else if (read(pipes[0], large, 1) == 1 || poll(nullptr, 0, -1) == 0) return nullptr;
+  return nullptr;
+}
+int cancel() {
+  pthread_t waiters[2];
+  if (pipe(pipes) != 0) return 5;
+  for (long i = 0; i < 2; ++i)
+    pthread_create(&waiters[i], nullptr, wait, reinterpret_cast<void*>(i));
+  usleep(100);
+  for (pthread_t each : waiters) {
+    void* result = nullptr;
+    pthread_cancel(each);
+    pthread_join(each, &result);
+    if (result != PTHREAD_CANCELED) return 6;
+  }
+  return 0;
+}
 // Time passes by what the system, its files and the environment's place tell.
 int tell() {
   for (const char* path : {"/proc/self/status", "/proc/meminfo", "/proc/self/status"}) {
     std::ifstream file(path);
     std::string line;
-    while (std::getline(file, line))
+    while (std::getline(file, line)) {
+      burn(line.size());
       if (line.find("kB") + 1 != 0) burn(std::stoull(line.substr(line.find(':') + 1)));
+    }
     if (std::FILE* const stream = std::fopen(path, "r")) {
       char text[200];
       while (std::fgets(text, sizeof text, stream) != nullptr)
@@ -156,6 +183,11 @@ int draw() {
 int main(int count, char** words) {
   if (count > 1 && std::strcmp(words[1], "random") == 0) return draw();
   if (count > 1 && std::strcmp(words[1], "loops") == 0) return loops();
+  if (count > 1 && std::strcmp(words[1], "cancel") == 0) return cancel();
+  if (count > 2) {
+    void* const library = dlopen(words[2], RTLD_NOW);
+    return reinterpret_cast<int (*)()>(dlsym(library, "work"))();
+  }
   if (count > 1 && std::strcmp(words[1], "tell") == 0) return tell();
   char text[2000];
   for (int i = 0; i < 5000; ++i) {
@@ -222,6 +254,25 @@ def test_loops_without_accesses_end_in_the_machines_time(program):
     assert said == ""
     assert 0.0001 < seconds < 0.02  # a hundredth of a second: the clock of times()
     assert looped() == (seconds, said)
+
+
+def test_threads_that_sleep_or_read_are_canceled_at_once(program):
+    seconds, said = run(program, "cancel")
+    assert said == ""
+    assert seconds < 0.001
+
+
+def test_threads_of_a_native_openmp_are_refused(program, tmp_path):
+    text = "int work(void) { int n = 0;\n#pragma omp parallel num_threads(2)\nn = 1;\nreturn n; }"
+    library = tmp_path / "native.so"
+    command = ["gcc", "-fopenmp", "-shared", "-fPIC", "-xc", "-", "-o", str(library)]
+    subprocess.run(command, input=text, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [str(program), "open", str(library)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("syncopate: libgomp.so.1 makes threads, which would wait in ways")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_same_cycles_in_every_run(program, tmp_path):

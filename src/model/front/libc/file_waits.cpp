@@ -153,7 +153,7 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
       complain("a thread has long waited for input or output from outside of the program");
     const std::uint64_t look = outside ? now + look_outside_ns : 0;
     sleep(me, earlier(earlier(end, timer), look), where);
-    if (takes ? ended_without_restart(before) : ended_by_signal(before)) {
+    if (is_canceled() || (takes ? ended_without_restart(before) : ended_by_signal(before))) {
       errno = EINTR;
       return -1;
     }

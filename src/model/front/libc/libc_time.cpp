@@ -38,8 +38,7 @@ clockid_t waiting_clock(clockid_t clock) {
              : CLOCK_MONOTONIC;
 }
 
-// A cancellation point; a request does not end the sleep, but is acted on after it. A handler ends
-// it: returns what is left, in nanoseconds.
+// A cancellation point. A handler ends the sleep: returns what is left, in nanoseconds.
 std::uint64_t sleep_until(std::uint64_t until, clockid_t clock, engine::place where) {
   test_cancel();
   const interruptions before = interruptions_so_far();
@@ -51,7 +50,7 @@ std::uint64_t sleep_until(std::uint64_t until, clockid_t clock, engine::place wh
     if (!engine::has_signals()) break;
     const std::uint64_t at = engine::nanoseconds(clock);
     left = until > at ? until - at : 0;
-  } while (left != 0 && !ended_by_signal(before));
+  } while (left != 0 && !ended_by_signal(before) && !is_canceled());
   test_cancel();
   return left;
 }

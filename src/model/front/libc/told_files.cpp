@@ -44,17 +44,33 @@ number told_of_process(const std::string& name, const memory& m) {
   return name == "VmHWM" || name == "VmRSS" ? m.used + rest : 0;
 }
 
-// A line of the kernel's, "Name:   123 kB", with another number in as much room.
+constexpr const char* digits = "0123456789";
+
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+// A line of the kernel's, "Name:   123 kB", with another number, of the same length in each run.
 std::string with_number(const std::string& line, number told) {
-  const std::size_t from = line.find_first_of("0123456789", line.find(':'));
+  constexpr std::size_t width = 12;
+  const std::size_t colon = line.find(':'), from = line.find_first_of(digits, colon);
   if (from == std::string::npos) return line;
-  const std::size_t upto = line.find_first_not_of("0123456789", from);
-  std::string digits = std::to_string(told);
-  std::size_t room = from;
-  while (room > 0 && line[room - 1] == ' ') --room;
-  const std::size_t width = (upto == std::string::npos ? line.size() : upto) - room;
-  if (digits.size() < width) digits.insert(0, width - digits.size(), ' ');
-  return line.substr(0, room) + digits + (upto == std::string::npos ? "" : line.substr(upto));
+  const std::size_t upto = std::min(line.find_first_not_of(digits, from), line.size());
+  return line.substr(0, colon + 1) + right(std::to_string(told), width) + line.substr(upto);
+}
+
+// One with numbers of processes, right as they are: also of one length.
+std::string with_room(const std::string& line) {
+  constexpr std::size_t width = 7;  // up to 2^22
+  std::string all;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t from = std::min(line.find_first_of(digits, at), line.size());
+    const std::size_t upto = std::min(line.find_first_not_of(digits, from), line.size());
+    all += line.substr(at, from - at);
+    if (from < upto) all += right(line.substr(from, upto - from), width);
+    at = upto;
+  }
+  return all;
 }
 
 std::string contents(const char* path) {
@@ -76,11 +92,11 @@ std::string told(const std::string& kernels, bool of_process) {
     const std::string line = kernels.substr(at, end - at), name = line.substr(0, line.find(':'));
     at = end + 1;
     if (name == "MemTotal") m.total = std::strtoull(line.c_str() + name.size() + 1, nullptr, 10);
-    const bool changes =
-        !of_process || begins(name, "Vm") || begins(name, "Rss") || name.find("ctxt") + 1 != 0;
-    all += changes
-               ? with_number(line, of_process ? told_of_process(name, m) : told_of_system(name, m))
-               : line;
+    if (!of_process) all += with_number(line, told_of_system(name, m));
+    else if (begins(name, "Vm") || begins(name, "Rss") || name.find("ctxt") != std::string::npos)
+      all += with_number(line, told_of_process(name, m));
+    else if (name.find("id") != std::string::npos) all += with_room(line);  // Pid, Tgid, NSpgid
+    else all += line;
     all += '\n';
   }
   return all;

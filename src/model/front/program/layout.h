@@ -11,9 +11,11 @@ namespace syncopate::instrument::layout {
 inline constexpr std::uintptr_t heap = 0x1000'0000'0000;
 inline constexpr std::size_t heap_bytes = std::size_t{1} << 40;
 
-// A copy of main's arguments and the environment: where the system puts them depends on their
-// length.
+// Copies of main's arguments, of the program's name and of the environment: where the system puts
+// them depends on their length.
 inline constexpr std::uintptr_t arguments = 0x1800'0000'0000;
+inline constexpr std::uintptr_t program_name = 0x1840'0000'0000;
+inline constexpr std::uintptr_t environment = 0x1880'0000'0000;
 
 // Locks of streams, where the program takes any by itself (stream_locks.h).
 inline constexpr std::uintptr_t stream_locks = 0x1a00'0000'0000;

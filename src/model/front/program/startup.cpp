@@ -62,47 +62,61 @@ constexpr const char* tried = "SYNCOPATE_ADDRESSES_TRIED";
   personality(static_cast<unsigned long>(now));
 }
 
-// Copies main's arguments, the environment and what the kernel tells behind it, in the kernel's
-// order, to where nothing moves by their length but what comes later: the program's name, whose
-// length depends on the folder, comes last. Each variable begins a line of a cache.
+// Memory for a copy: null where something is there.
+char* map_at(std::uintptr_t at, std::size_t bytes) {
+  void* const got = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  return got != MAP_FAILED ? static_cast<char*>(got) : nullptr;
+}
+
+std::size_t bytes_of(char* const* texts, std::size_t count) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += std::strlen(texts[i]) + 1;
+  return bytes;
+}
+
+// The program's name, whose length depends on the folder, moves nothing else.
 void copy_arguments(int count, char** given) {
   argument_count = count;
   arguments = given;
-  constexpr std::size_t line = 64;
-  std::size_t variables = 0, told = 0, bytes = 2 * line;
-  const auto room = [&bytes](const char* text) { bytes += std::strlen(text) + 1; };
-  for (int i = 0; i < count; ++i) room(given[i]);
-  for (; environ[variables] != nullptr; ++variables) {
-    room(environ[variables]);
-    bytes += line;
+  if (count == 0) return;
+  const auto all = static_cast<std::size_t>(count);
+  char* const name = map_at(layout::program_name, bytes_of(given, 1));
+  char* at = map_at(layout::arguments, (all + 1) * sizeof(char*) + bytes_of(given, all));
+  if (name == nullptr || at == nullptr) return;
+  arguments = reinterpret_cast<char**>(at);
+  arguments[0] = std::strcpy(name, given[0]);
+  at += (all + 1) * sizeof(char*);
+  for (std::size_t i = 1; i < all; ++i) {
+    arguments[i] = at;
+    at = stpcpy(at, given[i]) + 1;
   }
-  // Constructors may have changed the environment: the kernel's own is behind the arguments.
-  const auto* more = reinterpret_cast<const ElfW(auxv_t)*>([given, count] {
-    char** each = given + count + 1;
-    while (*each != nullptr) ++each;
-    return each + 1;
-  }());
+}
+
+// The environment and what the kernel tells behind it, in the kernel's order; each variable begins
+// a line of a cache. Constructors may have changed the environment: the kernel's own is behind the
+// arguments.
+void copy_environment(int count, char** given) {
+  constexpr std::size_t line = 64;
+  std::size_t variables = 0, told = 0;
+  while (environ[variables] != nullptr) ++variables;
+  char** end = given + count + 1;
+  while (*end != nullptr) ++end;
+  const auto* more = reinterpret_cast<const ElfW(auxv_t)*>(end + 1);
   while (more[told++].a_type != AT_NULL) {
   }
-  const std::size_t pointers = static_cast<std::size_t>(count) + variables + 2;
-  bytes += pointers * sizeof(char*) + told * sizeof *more;
-  void* at = mmap(reinterpret_cast<void*>(layout::arguments), bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (at == MAP_FAILED) return;
-  arguments = static_cast<char**>(at);
-  char** const copied = arguments + count + 1;
-  char* text = reinterpret_cast<char*>(
-      std::copy_n(more, told, reinterpret_cast<ElfW(auxv_t)*>(copied + variables + 1)));
-  const auto copy = [&text](char*& to, const char* from) {
-    to = text;
-    text = stpcpy(text, from) + 1;
-  };
-  for (int i = 1; i < count; ++i) copy(arguments[i], given[i]);
+  const std::size_t before = (variables + 1) * sizeof(char*) + told * sizeof *more;
+  char* const at =
+      map_at(layout::environment, before + (variables + 1) * line + bytes_of(environ, variables));
+  if (at == nullptr) return;
+  auto** const copied = reinterpret_cast<char**>(at);
+  std::copy_n(more, told, reinterpret_cast<ElfW(auxv_t)*>(copied + variables + 1));
+  char* text = at + before;
   for (std::size_t i = 0; i < variables; ++i) {
     text += -reinterpret_cast<std::uintptr_t>(text) % line;
-    copy(copied[i], environ[i]);
+    copied[i] = text;
+    text = stpcpy(text, environ[i]) + 1;
   }
-  if (count > 0) copy(arguments[0], given[0]);
   environ = copied;
 }
 
@@ -125,6 +139,7 @@ int start_machine(int count, char** given, char**) {
   constructing = false;
   leave_constructors();
   copy_arguments(count, given);
+  copy_environment(count, given);
   tell_of_shared_objects();
   find_stream_locks();
   const int status = status_with_client(engine::run(run_program));

@@ -94,11 +94,14 @@ void leave(thread_record& r, void* result) {
   unwind(r);
 }
 
+bool is_canceled() {
+  const thread_record& r = self_record();
+  return __builtin_expect(r.cancel_pending.load(std::memory_order_relaxed), 0) &&
+         !r.cancel_disabled;  // [K]
+}
+
 void test_cancel() {
-  thread_record& r = self_record();
-  if (__builtin_expect(r.cancel_pending.load(std::memory_order_relaxed), 0) &&
-      !r.cancel_disabled)  // [K]
-    leave(r, PTHREAD_CANCELED);
+  if (is_canceled()) leave(self_record(), PTHREAD_CANCELED);
 }
 
 void cancelable_sleep_begin(const void* address) {
@@ -113,8 +116,12 @@ void cancelable_sleep_end() {
 
 namespace {
 
-// A thread that has announced its sleep may not sleep yet: it is woken until it has noticed.
+// A thread that has announced its sleep may not sleep yet: it is woken until it has noticed. Other
+// waits end as by a signal, and are begun again where they are no cancellation points.
 void interrupt_sleep(thread_record& r, engine::place where) {
+  if (r.sleeps_on == nullptr && !r.cancel_disabled &&
+      on_engine([] { return engine::has_signals(); }))
+    on_engine([&] { engine::interrupt(r.index); });
   for (;;) {
     const void* const address = r.sleeps_on;
     if (address == nullptr || r.cancel_disabled) return;

@@ -6,11 +6,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
 #include "model/front/names/names.h"
 #include "model/front/program/identity.h"
+#include "model/front/program/options.h"
 #include "model/front/pthread/callers.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
@@ -139,6 +144,23 @@ class join_claim {
   bool joined_ = false;
 };
 
+// Libraries whose threads wait by instructions of their own for the system call: as fibers they
+// would stop the whole process, for good.
+void refuse_threads_of_runtimes(engine::place where) {
+  Dl_info found;
+  link_map* module = nullptr;
+  if (dladdr1(where, &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0) return;
+  if (module->l_name[0] == '\0' || needs_machine(module->l_ld)) return;  // the program's
+  const char* const slash = std::strrchr(module->l_name, '/');
+  const char* const name = slash != nullptr ? slash + 1 : module->l_name;
+  for (const char* runtime : {"libgomp.so", "libomp.so", "libomp5.so", "libiomp5.so", "libtbb"})
+    if (std::strncmp(name, runtime, std::strlen(runtime)) == 0)
+      fail(
+          "%s makes threads, which would wait in ways that this machine does not see: build what"
+          " uses it for the machine, too (docs/machines.md, \"Compile\"), or let it use one thread",
+          name);
+}
+
 }  // namespace
 
 thread_record& self_record() {
@@ -155,6 +177,7 @@ thread_record* find_record(pthread_t thread) {
 
 int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*routine)(void*),
                  int (*c11_routine)(void*), void* argument, engine::place where) {
+  on_engine([&] { refuse_threads_of_runtimes(where); });
   const start_conditions conditions = conditions_of(attributes);
   thread_record* const r = take_record(conditions.owner);
   if (r == nullptr) return EAGAIN;

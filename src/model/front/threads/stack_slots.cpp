@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,12 +32,23 @@ constexpr std::size_t guard = std::size_t{1} << 20;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// Room for the parked thread. The smallest stack that the C library asks for depends on the
-// processor; fibers' stacks should not.
+// The smallest stack that the C library takes: it holds all thread-local variables, too.
+std::size_t smallest_of_libc() {
+  pthread_attr_t any;
+  pthread_attr_init(&any);
+  auto* const with_locals = reinterpret_cast<std::size_t (*)(const pthread_attr_t*)>(
+      dlsym(RTLD_DEFAULT, "__pthread_get_minstack"));
+  const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
+  const std::size_t told = with_locals != nullptr ? with_locals(&any) : least;
+  pthread_attr_destroy(&any);
+  return told > least ? told : least;
+}
+
+// Room for the parked thread. The smallest stack depends on the processor; fibers' stacks should
+// not.
 std::size_t parking_bytes() {
   static const std::size_t bytes =
-      rounded(static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN)) + (std::size_t{64} << 10),
-              std::size_t{1} << 20);
+      rounded(smallest_of_libc() + (std::size_t{64} << 10), std::size_t{1} << 20);
   return bytes;
 }
 

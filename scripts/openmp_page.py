@@ -2,14 +2,17 @@
 """Writes the tables of docs/internals/openmp-measured.md: what bench/openmp_goals.py measured last
 (papers/results/measured/openmp_goals.json), between the page's two markers.
 
-    scripts/openmp_page.py [--check]
-
---check writes nothing, and ends with status 1 when the page is out of date.
+    scripts/openmp_page.py                      the tables of what was measured last
+    scripts/openmp_page.py --measure [OPTION...]
+                                                all of it measured anew, or what these options of
+                                                bench/openmp_goals.py choose; then the tables
+    scripts/openmp_page.py --check              writes nothing; status 1: the page is out of date
 """
 
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -136,7 +139,14 @@ def main():
     """Writes or compares; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only compare")
+    parser.add_argument(
+        "--measure", nargs=argparse.REMAINDER, metavar="OPTION",
+        help="measure first, with these options of bench/openmp_goals.py",
+    )  # fmt: skip
     options = parser.parse_args()
+    if options.measure is not None:
+        goals = [sys.executable, ROOT / "bench" / "openmp_goals.py", *options.measure]
+        subprocess.run([*goals, "--json", RESULTS], check=True)
     page = PAGE.read_text(encoding="utf-8")
     wanted = filled(page, json.loads(RESULTS.read_text(encoding="utf-8")))
     if options.check and page != wanted:

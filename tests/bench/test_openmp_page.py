@@ -53,6 +53,23 @@ def test_another_page_is_out_of_date(tmp_path, monkeypatch, capsys):
     assert "2 threads" not in text  # not measured
 
 
+def test_one_command_measures_and_writes_the_page(tmp_path, monkeypatch):
+    page, results = tmp_path / "openmp.md", tmp_path / "results.json"
+    page.write_text(f"before\n{openmp_page.BEGIN}old\n{openmp_page.END}after\n")
+    monkeypatch.setattr(openmp_page, "PAGE", page)
+    monkeypatch.setattr(openmp_page, "RESULTS", results)
+
+    def measure(command, check):
+        assert check and command[1] == ROOT / "bench" / "openmp_goals.py"
+        assert command[2:] == ["--rounds", "9", "--json", results]
+        results.write_text(json.dumps({"8, 0 busy": part(ours_gcc=0.3)}))
+
+    monkeypatch.setattr(subprocess, "run", measure)
+    monkeypatch.setattr(sys, "argv", ["openmp_page.py", "--measure", "--rounds", "9"])
+    assert openmp_page.main() == 0
+    assert "| 0.300 (0.0) |" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("ours", "shown"), [(0.5, "0.25x | 2,000 | 500 |"), (1.0, "**0.50x** | 2,000 | 1,000 |")]
 )

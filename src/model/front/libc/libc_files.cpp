@@ -103,15 +103,15 @@ int select_files(int count, fd_set* readable, fd_set* writable, fd_set* other, s
   if (wait_for(files, used, ns, where) < 0) return -1;
   int found = 0;
   for (nfds_t i = 0; i < used; ++i) {
-    const auto [file, events, seen] = files[i];
-    if ((seen & POLLNVAL) != 0) {
+    const pollfd& asked_for = files[i];
+    if ((asked_for.revents & POLLNVAL) != 0) {
       errno = EBADF;
       return -1;
     }
     const auto keep = [&](fd_set* set, short asked, int bits) {
-      if (set == nullptr || (events & asked) == 0) return;
-      if ((seen & bits) != 0) ++found;
-      else FD_CLR(file, set);
+      if (set == nullptr || (asked_for.events & asked) == 0) return;
+      if ((asked_for.revents & bits) != 0) ++found;
+      else FD_CLR(asked_for.fd, set);
     };
     keep(readable, POLLIN, POLLIN | POLLHUP | POLLERR);
     keep(writable, POLLOUT, POLLOUT | POLLERR);

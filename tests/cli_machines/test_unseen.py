@@ -154,6 +154,7 @@ int tell() {
   burn(number);
   burn(std::mt19937(found.generator)());
   burn(reinterpret_cast<unsigned long>(environ) >> 3);
+  burn(reinterpret_cast<unsigned long>(new int) >> 4);
   unsigned long variable = 0;
   for (const char* at = getenv("TOLD"); *at != 0; ++at) variable = 31 * variable + *at;
   burn(variable);
@@ -283,6 +284,7 @@ def test_the_same_cycles_in_every_run(program, tmp_path):
         name = folder / ("program" + index * "y")
         name.symlink_to(program)
         environ = {f"FILLS_{i}": (100 * i + 7) * "z" for i in range(index)}
+        environ["HOME"] = "/" + 50 * index * "h"  # machine files are looked for there
         environ |= {"SYNCOPATE_MACHINE": "test-4c", "TOLD": "this", "PATH": os.environ["PATH"]}
         environ |= {key: value for key, value in os.environ.items() if key.startswith("SYNCOPATE")}
         done = subprocess.run(

@@ -20,8 +20,9 @@ inline int thread_id(unsigned index) noexcept { return static_cast<int>(index) +
 // than the system's numbers ever are (2^22), so that nobody else is meant by it.
 inline constexpr int process_number = (1 << 22) + 1;
 
-// Asked for the machine, not for this computer: the program and its static constructors.
+// Asked for the machine, not for this computer: the program and its static constructors, but for the
+// machine's own code that answers these: what it allocates must not move the program's blocks.
 inline constinit bool constructing = false;
-inline bool asks_machine() noexcept { return in_program() || constructing; }
+inline bool asks_machine() noexcept { return in_program() || (constructing && machine_depth == 1); }
 
 }  // namespace syncopate::instrument

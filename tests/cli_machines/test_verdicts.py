@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -272,16 +273,30 @@ int main() {
 
 
 def test_each_execution_reads_the_same_input(tmp_path: Path) -> None:
+    """From a file, from a pipe that has ended before, and from one that ends later."""
     source = tmp_path / "input.cpp"
     source.write_text(INPUT)
     text = tmp_path / "input.txt"
     text.write_text("abcd")
     program = compiled(source, "gcc", "-O1", tmp_path / "out")
+    ended, later = os.pipe(), os.pipe()
+    os.write(ended[1], b"abcd")
+    os.close(ended[1])
     with text.open(encoding="utf-8") as given:
-        done = subprocess.run(
-            [program], stdin=given, capture_output=True, text=True, timeout=60, check=False
-        )
-    assert "explored: passed: 2 executions" in done.stderr, done.stderr
+        for file, options in [(given.fileno(), "jobs=1"), (ended[0], "jobs=2"), (later[0], "")]:
+            with subprocess.Popen(
+                [program],
+                stdin=file,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "SYNCOPATE_EXPLORE": options},
+            ) as checked:
+                if file == later[0]:
+                    time.sleep(0.2)
+                    os.write(later[1], b"abcd")
+                    os.close(later[1])
+                said = checked.communicate(timeout=60)[1]
+            assert "explored: passed: 2 executions" in said, said
 
 
 @pytest.mark.long

@@ -5,10 +5,13 @@
 #include <cassert>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <exception>
 #include <locale>
+#include <memory_resource>
 #include <new>
 #include <string>
 #include <thread>
@@ -17,7 +20,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,12 +96,81 @@ void change_handlers() {
   std::set_new_handler(aborts);
 }
 
+void change_limits() {
+  rlimit files;
+  char name[16], stack[1];
+  stack_t signals;
+  pthread_attr_t threads;
+  std::size_t bytes = 0;
+  getrlimit(RLIMIT_NOFILE, &files);
+  prctl(PR_GET_NAME, name);
+  sigaltstack(nullptr, &signals);
+  pthread_getattr_default_np(&threads);
+  pthread_attr_getstacksize(&threads, &bytes);
+  assert(files.rlim_cur != 60 && std::strcmp(name, "changed") != 0 && bytes != 1 << 20);
+  assert(signals.ss_flags == 0 && signals.ss_size > SIGSTKSZ);
+  files.rlim_cur = 60;
+  signals.ss_flags = SS_DISABLE;
+  pthread_attr_setstacksize(&threads, 1 << 20);
+  assert(setrlimit(RLIMIT_NOFILE, &files) == 0 && prctl(PR_SET_NAME, "changed") == 0 &&
+         sigaltstack(&signals, nullptr) == 0 && pthread_setattr_default_np(&threads) == 0);
+  assert(std::pmr::get_default_resource() == std::pmr::new_delete_resource());
+  std::pmr::set_default_resource(std::pmr::null_memory_resource());
+  raise(SIGUSR2);  // which nobody lets in
+}
+
+// Of the first execution: what its standard input was.
+struct stat* const input_before = reinterpret_cast<struct stat*>(files_before + 16);
+
+void change_files_begun_with() {
+  struct stat now;
+  assert(fstat(0, &now) == 0);
+  if (input_before->st_ino == 0) *input_before = now;
+  assert(now.st_ino == input_before->st_ino && now.st_dev == input_before->st_dev);
+  assert(fcntl(55, F_GETFD) == -1 && fcntl(56, F_GETFD) == -1);
+  int ends[2];
+  assert(pipe(ends) == 0 && dup2(ends[0], 0) == 0 && dup2(ends[1], 55) == 55);
+  assert(fcntl(0, F_DUPFD, 56) == 56);
+  char got = 0;
+  assert(write(55, "a", 1) == 1 && read(0, &got, 1) == 1 && got == 'a');
+  assert(std::freopen("/dev/null", "r", stdin) == stdin && std::getchar() == EOF);
+}
+
+void change_streams() {
+  assert(std::fwide(stdout, 0) == 0 && std::feof(stdin) == 0 && std::ferror(stdout) == 0);
+  std::setvbuf(stdout, new char[64], _IOFBF, 64);
+  std::wprintf(L"wide\n");
+  std::setvbuf(stderr, new char[64], _IOFBF, 64);
+  assert(std::tmpfile() != nullptr && popen("true", "r") != nullptr &&
+         fmemopen(new char[10], 10, "w") != nullptr);
+  std::fclose(stderr);
+}
+
+void change_mappings() {
+  alignas(4096) static char page[4096];
+  assert(page[0] == 0);
+  page[0] = 1;
+  assert(mprotect(page, sizeof page, PROT_READ) == 0);
+  void* const wanted = reinterpret_cast<void*>(0x2'0000'0000);
+  void* at = mmap(wanted, 4096, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  assert(at == wanted);
+  at = mremap(at, 4096, 8192, MREMAP_MAYMOVE);
+  void** const known = reinterpret_cast<void**>(files_before + 512);
+  assert(at != MAP_FAILED && (*known == nullptr || *known == at));
+  *known = at;
+}
+
 int main() {
   change_environment();
   change_numbers();
   change_locale();
   change_process();
   change_handlers();
+  change_limits();
+  change_streams();
+  change_files_begun_with();
+  change_mappings();
   assert(initialized == 5 && zero == 0 && mine == 3 && list == nullptr && mapped.load() == nullptr);
   assert(text == "at start, in a block of the heap");
   static bool run_before = false;

@@ -12,6 +12,7 @@
 #include "model/front/engine.h"
 #include "model/front/names/mappings.h"
 #include "model/front/names/names.h"
+#include "model/front/program/begun_files.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_image.h"
 #include "model/front/program/runaway.h"
@@ -33,25 +34,27 @@ namespace {
 // Descriptors 1 and 2, away and back again; one that is closed stays so.
 class output {
  public:
+  // Before the program can have closed them. Its own files have the numbers that they have.
+  output() {
+    for (int i = 0; i < 2; ++i) kept_[i] = high(i + 1);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    nowhere_ = high(nowhere);
+    ::close(nowhere);
+  }
   void show(bool shown) {
     std::fflush(stdout);
     std::fflush(stderr);
-    if (nowhere_ < 0) begin();
     for (int i = 0; i < 2; ++i)
       if (kept_[i] >= 0 && nowhere_ >= 0) ::dup2(shown ? kept_[i] : nowhere_, i + 1);
   }
 
  private:
-  void begin() {
-    for (int i = 0; i < 2; ++i) kept_[i] = away(i + 1);
-    const int opened = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    nowhere_ = away(opened);
-    ::close(opened);
+  static int high(int file) {
+    const int number = ::fcntl(file, F_DUPFD_CLOEXEC, 100);
+    return number >= 0 ? number : ::fcntl(file, F_DUPFD_CLOEXEC, 3);  // few are allowed
   }
-  static int away(int file) { return ::fcntl(file, F_DUPFD_CLOEXEC, 100); }
-
-  int kept_[2] = {-1, -1};
-  int nowhere_ = -1;
+  int kept_[2];
+  int nowhere_;
 };
 
 void write_all(int file, const std::string& text) {
@@ -204,12 +207,13 @@ int syncopate::engine::run(int (*program)()) {
   around.output = [&](bool on) { shown.show(on); };
   around.child = [] {
     explores_part = true;
+    instrument::part_begun_files();
     watch_time();
   };
   const verdict v = all.explore(program, around);
   instrument::time_is_over = 0;
   let_crash();
-  std::fflush(stdout);
+  shown.show(true);  // whatever the last execution has made of the descriptors
   report(v, program_options(), all.ordered_sites());
   return v.status();
 }

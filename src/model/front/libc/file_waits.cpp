@@ -15,6 +15,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
 #include "model/front/libc/signals.h"
+#include "model/front/program/begun_files.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 
@@ -66,6 +67,13 @@ unsigned pipe_of(int file) {
   const std::vector<unsigned>& own = state().own;
   const auto index = static_cast<std::size_t>(file);
   return file >= 0 && index < own.size() ? own[index] : 0;
+}
+
+void set_pipe(int file, unsigned pipe) {
+  std::vector<unsigned>& own = state().own;
+  const auto index = static_cast<std::size_t>(file);
+  if (own.size() <= index) own.resize(index + 1);
+  own[index] = pipe;
 }
 
 // Whether somebody outside of the program may make one of the files ready.
@@ -166,6 +174,8 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
 int wait_for_files(pollfd* files, nfds_t count, const machine::deadline* until,
                    engine::place where) {
   test_cancel();
+  for (nfds_t i = 0; i < count; ++i)
+    if ((files[i].events & POLLIN) != 0) note_asked(files[i].fd, where);
   const int result = wait(files, count, false, until, where);
   test_cancel();
   return result;
@@ -197,12 +207,13 @@ void note_own_files(int file, int other) {
   files_state& all = state();
   if (file < 0) return;
   ++all.pipes;
-  for (const int each : {file, other}) {
-    if (each < 0) continue;
-    const auto index = static_cast<std::size_t>(each);
-    if (all.own.size() <= index) all.own.resize(index + 1);
-    all.own[index] = all.pipes;
-  }
+  for (const int each : {file, other})
+    if (each >= 0) set_pipe(each, all.pipes);
+}
+
+void note_same_file(int file, int as) {
+  const engine_scope inside;
+  if (const unsigned pipe = pipe_of(as); pipe != 0) set_pipe(file, pipe);
 }
 
 void charge_call(int file, call_kind kind, engine::place where) {

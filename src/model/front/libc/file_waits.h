@@ -35,7 +35,8 @@ bool is_own_file(int file);
 // A call that takes something (POLLIN) from such a file, or puts something in, is about to be made.
 // Calls of one pipe are in one order; who takes knows what those knew that have put in before.
 void order_call(int file, short events, engine::place where);
-void forget_file(int file);  // closed
+void note_same_file(int file, int as);  // another number of it
+void forget_file(int file);             // closed
 // No thread waits any more: the program begins again.
 void forget_file_waits();
 // Another process has them all from now on, too.

@@ -11,7 +11,9 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -27,6 +29,7 @@
 #include "model/front/libc/random_numbers.h"
 #include "model/front/libc/stream_locks.h"
 #include "model/front/libc/told_files.h"
+#include "model/front/program/begun_files.h"
 #include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
@@ -45,6 +48,7 @@ void end_transaction(const char* function, engine::place where) {
 template <class Call>
 auto take(std::FILE* stream, const char* name, engine::place where, Call call) -> decltype(call()) {
   const int file = fileno_unlocked(stream);
+  note_asked(file, where);
   if (file < 0 || stream->_IO_read_ptr < stream->_IO_read_end || !may_block(file)) return call();
   detail::wait_for_file(file, POLLIN, where);
   if (!is_own_file(file)) return call();
@@ -94,6 +98,14 @@ std::FILE* real_stream(const char* path, const char* mode,
 std::FILE* real_stream(int file, const char* mode, std::FILE* (*real)(int, const char*),
                        engine::place) {
   return real(file, mode);
+}
+
+void forget_closed(int file, engine::place where) {
+  if (file < 0) return;
+  note_replaced(file, where);
+  forget_file(file);
+  forget_random_file(file);
+  note_closed(file);
 }
 
 std::size_t parts_of(int n) { return n > 0 ? static_cast<std::size_t>(n) : 0; }
@@ -149,6 +161,7 @@ using namespace syncopate::instrument;
     test_cancel();                                                                               \
     end_transaction(#name, where);                                                               \
     charge_call(file, call_kind::transfers, where);                                              \
+    if ((events) == POLLIN) note_asked(file, where);                                             \
     before;                                                                                      \
     const ssize_t result =                                                                       \
         cooperate(file, events, where, [&] { return SYNCOPATE_REAL(name)(file, __VA_ARGS__); }); \
@@ -165,6 +178,14 @@ using namespace syncopate::instrument;
     const auto* const where = SYNCOPATE_CALLER;                                                   \
     end_transaction(#name, where);                                                                \
     auto real = [&] { return real_stream(__VA_ARGS__, SYNCOPATE_REAL(name), where); };            \
+    return open_stream([](void* call) { return (*static_cast<decltype(real)*>(call))(); }, &real, \
+                       where);                                                                    \
+  }
+#define OPEN_OTHER(name, parameters, ...)                                                         \
+  SYNCOPATE_EXPORT std::FILE* name parameters {                                                   \
+    const auto* const where = SYNCOPATE_CALLER;                                                   \
+    end_transaction(#name, where);                                                                \
+    auto real = [&] { return SYNCOPATE_REAL(name)(__VA_ARGS__); };                                \
     return open_stream([](void* call) { return (*static_cast<decltype(real)*>(call))(); }, &real, \
                        where);                                                                    \
   }
@@ -205,6 +226,7 @@ SYNCOPATE_EXPORT ssize_t read(int file, void* to, std::size_t n) {
   test_cancel();
   end_transaction("read", where);
   charge_call(file, call_kind::transfers, where);
+  note_asked(file, where);
   ssize_t result = static_cast<ssize_t>(n);
   if (is_random_file(file)) fill_randomly(to, n);
   else result = cooperate(file, POLLIN, where, [&] { return SYNCOPATE_REAL(read)(file, to, n); });
@@ -280,9 +302,7 @@ SYNCOPATE_EXPORT int close(int file) {
   end_transaction("close", where);
   charge_call(file, call_kind::asks, where);
   order_call(file, POLLOUT, where);
-  forget_file(file);
-  forget_random_file(file);
-  note_closed(file);
+  forget_closed(file, where);
   const int result = SYNCOPATE_REAL(close)(file);
   files_changed(where);
   return result;
@@ -294,7 +314,10 @@ OPEN(fopen64, (const char* path, const char* mode), path, mode)
 SYNCOPATE_EXPORT int fclose(std::FILE* stream) {
   const auto* const where = SYNCOPATE_CALLER;
   end_transaction("fclose", where);
-  if (by_program(where)) forget_stream(stream, where);
+  if (by_program(where)) {
+    forget_closed(fileno_unlocked(stream), where);
+    forget_stream(stream, where);
+  }
   return SYNCOPATE_REAL(fclose)(stream);
 }
 PASS_READING(int, fputs, stream, call_reads_text(text, where),
@@ -317,8 +340,23 @@ PASS_READING(int, vprintf, stdout, call_reads_format(format, list, where),
 PASS_READING(int, vfprintf, stream, call_reads_format(format, list, where),
              (std::FILE * stream, const char* format, std::va_list list), stream, format, list)
 OPEN(fdopen, (int file, const char* mode), file, mode)
-PASS_ON(std::FILE*, freopen, stream, (const char* path, const char* mode, std::FILE* stream), path,
-        mode, stream)
+OPEN_OTHER(tmpfile, ())
+OPEN_OTHER(tmpfile64, ())
+OPEN_OTHER(fmemopen, (void* at, std::size_t n, const char* mode) noexcept, at, n, mode)
+OPEN_OTHER(popen, (const char* command, const char* mode), command, mode)
+SYNCOPATE_EXPORT int pclose(std::FILE* stream) {
+  const auto* const where = SYNCOPATE_CALLER;
+  end_transaction("pclose", where);
+  if (by_program(where)) forget_stream(stream, where);
+  return SYNCOPATE_REAL(pclose)(stream);
+}
+SYNCOPATE_EXPORT std::FILE* freopen(const char* path, const char* mode, std::FILE* stream) {
+  const auto* const where = SYNCOPATE_CALLER;
+  end_transaction("freopen", where);
+  const stream_call held(stream, "freopen", where);
+  if (by_program(where)) forget_closed(fileno_unlocked(stream), where);
+  return SYNCOPATE_REAL(freopen)(path, mode, stream);
+}
 TAKE(int, fgetc, (std::FILE * stream), stream, stream)
 TAKE(int, getc, (std::FILE * stream), stream, stream)
 TAKE(int, getchar, (), stdin, )
@@ -377,3 +415,39 @@ PASS_ON(int, __overflow, stream, (std::FILE * stream, int c), stream, c)  // put
 PASS_LIST(printf, vprintf, stdout, (const char* format, ...), format, format)
 PASS_LIST(fprintf, vfprintf, stream, (std::FILE * stream, const char* format, ...), format, stream,
           format)
+
+// scanf and its like, by each of the names that headers give them.
+using scan_list = int(std::FILE*, const char*, std::va_list);
+static int scan(std::FILE* stream, const char* name, const char* format, std::va_list list,
+                syncopate::engine::place where) {
+  static constinit std::atomic<void*> slots[3];
+  const bool is_99 = std::strstr(name, "99") != nullptr, is_23 = std::strstr(name, "23") != nullptr;
+  const char* const of_lists = is_99 ? "__isoc99_vfscanf" : is_23 ? "__isoc23_vfscanf" : "vfscanf";
+  auto* const real = find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
+  if (!by_program(where)) return real(stream, format, list);
+  end_transaction(name, where);
+  const stream_call held(stream, name, where);
+  return take(stream, name, where, [&] { return real(stream, format, list); });
+}
+#define SCAN(name, own, stream, parameters, last)                          \
+  SYNCOPATE_EXPORT int own parameters __asm__(name);                       \
+  SYNCOPATE_EXPORT int own parameters {                                    \
+    std::va_list list;                                                     \
+    va_start(list, last);                                                  \
+    const int result = scan(stream, name, format, list, SYNCOPATE_CALLER); \
+    va_end(list);                                                          \
+    return result;                                                         \
+  }
+#define SCAN_LIST(name, own, stream, parameters)     \
+  SYNCOPATE_EXPORT int own parameters __asm__(name); \
+  SYNCOPATE_EXPORT int own parameters { return scan(stream, name, format, list, SYNCOPATE_CALLER); }
+#define SCANS(prefix, own)                                                                  \
+  SCAN(prefix "scanf", own##scanf, stdin, (const char* format, ...), format)                \
+  SCAN(prefix "fscanf", own##fscanf, stream, (std::FILE * stream, const char* format, ...), \
+       format)                                                                              \
+  SCAN_LIST(prefix "vscanf", own##vscanf, stdin, (const char* format, std::va_list list))   \
+  SCAN_LIST(prefix "vfscanf", own##vfscanf, stream,                                         \
+            (std::FILE * stream, const char* format, std::va_list list))
+SCANS("", syncopate_)
+SCANS("__isoc99_", syncopate_99_)
+SCANS("__isoc23_", syncopate_23_)

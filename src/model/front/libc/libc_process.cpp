@@ -4,6 +4,7 @@
 // heap, which may begin anew while the C library still has it (library_state.h).
 #include <cerrno>
 #include <clocale>
+#include <cstdarg>
 #include <cstdlib>
 #include <ctime>
 #include <cwchar>
@@ -20,6 +21,9 @@
 #include <unistd.h>
 
 #include "model/front/libc/call_memory.h"
+#include "model/front/libc/file_waits.h"
+#include "model/front/libc/random_numbers.h"
+#include "model/front/program/begun_files.h"
 #include "model/front/program/library_state.h"
 
 namespace syncopate::instrument {
@@ -163,9 +167,50 @@ SYNCOPATE_EXPORT mode_t umask(mode_t mask) noexcept {
   SYNCOPATE_EXPORT int name parameters noexcept {                         \
     return note_opened(SYNCOPATE_REAL(name) arguments, SYNCOPATE_CALLER); \
   }
-OPENS(dup, (int file), (file))
 OPENS(memfd_create, (const char* called, unsigned flags), (called, flags))
 #undef OPENS
+
+// One more number of the same file.
+static int note_same(int result, int file, syncopate::engine::place where) {
+  if (result < 0 || !by_program(where)) return result;
+  note_same_file(result, file);
+  return note_opened(result, where);
+}
+SYNCOPATE_EXPORT int dup(int file) noexcept {
+  return note_same(SYNCOPATE_REAL(dup)(file), file, SYNCOPATE_CALLER);
+}
+template <class Call>
+static int replace(int file, int other, syncopate::engine::place where, Call call) {
+  if (!by_program(where) || file == other || ::fcntl(file, F_GETFD) < 0) return call();
+  note_replaced(other, where);
+  forget_file(other);
+  forget_random_file(other);
+  note_closed(other);
+  return note_same(call(), file, where);
+}
+SYNCOPATE_EXPORT int dup2(int file, int other) noexcept {
+  return replace(file, other, SYNCOPATE_CALLER, [=] { return SYNCOPATE_REAL(dup2)(file, other); });
+}
+SYNCOPATE_EXPORT int dup3(int file, int other, int flags) noexcept {
+  return replace(file, other, SYNCOPATE_CALLER,
+                 [=] { return SYNCOPATE_REAL(dup3)(file, other, flags); });
+}
+static int control(int file, int what, void* argument, syncopate::engine::place where) {
+  if (what == F_SETFL) note_flags(file, where);
+  const int result = SYNCOPATE_REAL(fcntl)(file, what, argument);
+  return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? note_same(result, file, where) : result;
+}
+#define CONTROLS(name)                                      \
+  SYNCOPATE_EXPORT int name(int file, int what, ...) {      \
+    std::va_list arguments;                                 \
+    va_start(arguments, what);                              \
+    void* const argument = va_arg(arguments, void*);        \
+    va_end(arguments);                                      \
+    return control(file, what, argument, SYNCOPATE_CALLER); \
+  }
+CONTROLS(fcntl)
+CONTROLS(fcntl64)
+#undef CONTROLS
 
 SYNCOPATE_EXPORT int creat(const char* path, mode_t mode) {
   return note_opened(SYNCOPATE_REAL(creat)(path, mode), SYNCOPATE_CALLER);

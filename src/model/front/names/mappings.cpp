@@ -1,7 +1,8 @@
-// mappings.cpp -- see mappings.h; mmap, mmap64 and munmap of the program.
+// mappings.cpp -- see mappings.h; mmap, mmap64, mremap and munmap of the program.
 #include "model/front/names/mappings.h"
 
 #include <cerrno>
+#include <cstdarg>
 #include <vector>
 
 #include <sys/mman.h>
@@ -30,20 +31,44 @@ std::vector<mapping>& mappings() {
 }
 constinit std::uintptr_t next_address = layout::mappings;
 
+bool is_ours(const void* place) {
+  return address_of(place) - layout::heap < layout::mappings - layout::heap;
+}
+
 void* map(void* where, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   const auto system = [&](void* at, int how) {
     return reinterpret_cast<void*>(::syscall(SYS_mmap, at, bytes, protection, how, file, offset));
   };
-  if (!in_program() || where != nullptr) return system(where, flags);
+  if (!in_program() || is_ours(where)) return system(where, flags);
   const engine_scope inside;
-  void* const at = system(reinterpret_cast<void*>(next_address), flags | MAP_FIXED_NOREPLACE);
-  if (at == MAP_FAILED) return errno == EEXIST ? system(nullptr, flags) : at;
+  // What lies over a mapping that is known needs no note.
+  void* const wanted = where != nullptr ? where : reinterpret_cast<void*>(next_address);
+  void* const at = system(wanted, flags | MAP_FIXED_NOREPLACE);
+  if (at == MAP_FAILED) return errno == EEXIST ? system(where, flags) : at;
   sharing with = sharing::none;
   if ((flags & MAP_TYPE) != MAP_PRIVATE)
     with = (flags & MAP_ANONYMOUS) != 0 ? sharing::with_children : sharing::with_all;
-  mappings().push_back({next_address, bytes, with});
-  next_address += (bytes + 2 * page - 1) & ~(page - 1);
+  mappings().push_back({reinterpret_cast<std::uintptr_t>(at), bytes, with});
+  if (where == nullptr) next_address += (bytes + 2 * page - 1) & ~(page - 1);
   return at;
+}
+
+// Where it grows it moves, so that the next mapping's address is as free as it was.
+void* remap(void* at, std::size_t bytes, std::size_t to, int flags, void* where,
+            engine::place caller) {
+  const auto system = [&](int how, void* new_place) {
+    return reinterpret_cast<void*>(::syscall(SYS_mremap, at, bytes, to, how, new_place));
+  };
+  const bool places = by_program(caller) && to > bytes && (flags & MREMAP_MAYMOVE) != 0 &&
+                      (flags & MREMAP_FIXED) == 0 && sharing_of(address_of(at)) == sharing::none;
+  if (!places) return system(flags, where);
+  const engine_scope inside;
+  void* const moved = system(flags | MREMAP_FIXED, reinterpret_cast<void*>(next_address));
+  if (moved == MAP_FAILED) return moved;
+  engine::unmapped(address_of(at), bytes, caller);
+  mappings().push_back({next_address, to, sharing::none});
+  next_address += (to + 2 * page - 1) & ~(page - 1);
+  return moved;
 }
 
 }  // namespace
@@ -78,6 +103,14 @@ SYNCOPATE_EXPORT void* mmap(void* where, std::size_t bytes, int protection, int 
 SYNCOPATE_EXPORT void* mmap64(void* where, std::size_t bytes, int protection, int flags, int file,
                               off64_t offset) noexcept {
   return instrument::map(where, bytes, protection, flags, file, offset);
+}
+SYNCOPATE_EXPORT void* mremap(void* at, std::size_t bytes, std::size_t to, int flags,
+                              ...) noexcept {
+  std::va_list arguments;
+  va_start(arguments, flags);
+  void* const where = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
+  va_end(arguments);
+  return instrument::remap(at, bytes, to, flags, where, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int munmap(void* at, std::size_t bytes) noexcept {
   using namespace instrument;

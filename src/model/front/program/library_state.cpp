@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <clocale>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <locale>
+#include <memory_resource>
 #include <new>
 #include <optional>
 #include <string>
@@ -17,11 +17,12 @@
 
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdio_ext.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/program/begun_files.h"
+#include "model/front/program/process_limits.h"
 
 namespace syncopate::instrument {
 
@@ -81,28 +82,12 @@ struct environment {
 struct handlers {
   std::terminate_handler terminate = std::get_terminate();
   std::new_handler no_memory = std::get_new_handler();
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();
 
   void restore() const {
     std::set_terminate(terminate);
     std::set_new_handler(no_memory);
-  }
-};
-
-// Where standard input stood, if it is a file: of anything else what is read is gone.
-struct input {
-  off_t at = -1;
-
-  void keep() {
-    struct stat kind {};
-    if (::fstat(STDIN_FILENO, &kind) == 0 && S_ISREG(kind.st_mode))
-      at = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
-  }
-  void restore() const {
-    if (at < 0) return;
-    ::__fpurge(stdin);
-    ::clearerr(stdin);
-    stdin->_offset = -1;  // the stream does not know where the file stands
-    ::lseek(STDIN_FILENO, at, SEEK_SET);
+    std::pmr::set_default_resource(memory);
   }
 };
 
@@ -121,9 +106,9 @@ struct kept_state {
   random_state random;
   drand48_state drand48;
   handlers called;
-  input read;
   std::string locale;
   std::locale cpp_locale;
+  process_limits limits;
   sigset_t signals;
   bool locale_changed = false, signals_changed = false;
   int directory = -1;
@@ -142,7 +127,17 @@ void restore_locale() {
   kept->locale_changed = false;
 }
 
+// (Those that wait for a mask to let them in would come to the machine.)
+void forget_waiting_signals() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0 || sigisemptyset(&waiting) != 0) return;
+  constexpr timespec none{};
+  while (SYNCOPATE_REAL(sigtimedwait)(&waiting, nullptr, &none) > 0) {
+  }
+}
+
 void restore_signals() {
+  if (kept->signals_changed) forget_waiting_signals();
   if (kept->signals_changed) ::sigprocmask(SIG_SETMASK, &kept->signals, nullptr);
   kept->signals_changed = false;
   for (const auto& [signal, action] : kept->actions) ::sigaction(signal, &action, nullptr);
@@ -170,9 +165,9 @@ void keep_library_state() {
   kept->variables.keep();
   kept->random.keep();
   kept->drand48.keep();
-  kept->read.keep();
   kept->locale = ::setlocale(LC_ALL, nullptr);
   ::sigprocmask(SIG_SETMASK, nullptr, &kept->signals);
+  keep_begun_files();
 }
 
 void restore_library_state() {
@@ -180,11 +175,12 @@ void restore_library_state() {
   kept->random.restore();
   kept->drand48.restore();
   kept->called.restore();
-  kept->read.restore();
   restore_getopt();
   restore_locale();
   restore_signals();
+  kept->limits.restore();
   restore_files();
+  restore_begun_files();
 }
 
 void note_locale(engine::place where) {
@@ -213,6 +209,10 @@ void note_signal_action(int signal, engine::place where) {
   struct sigaction before {};
   if (SYNCOPATE_REAL(sigaction)(signal, nullptr, &before) == 0)
     kept->actions.emplace_back(signal, before);
+}
+
+process_limits* limits_before(engine::place where) {
+  return counts(where) ? &kept->limits : nullptr;
 }
 
 int note_opened(int file, engine::place where) {

@@ -1,9 +1,12 @@
 #include "model/front/program/program_image.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include <link.h>
+#include <sys/mman.h>
 
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/heap.h"
@@ -68,6 +71,35 @@ int keep_module(dl_phdr_info* module, std::size_t, void*) {
   return 0;
 }
 
+// Pages that the program has protected are written again.
+struct protected_pages {
+  std::uintptr_t low;
+  std::size_t bytes;
+};
+std::vector<protected_pages>& pages() {
+  static auto& all = *new std::vector<protected_pages>;
+  return all;
+}
+
+bool is_kept(const protected_pages& pages) {
+  const auto overlaps = [&](std::uintptr_t low, std::uintptr_t high) {
+    return pages.low < high && low < pages.low + pages.bytes;
+  };
+  return overlaps(layout::heap, program_heap.end) ||
+         overlaps(layout::stacks, layout::stacks + layout::stack_slots * layout::stack_slot) ||
+         std::any_of(kept->ranges.begin(), kept->ranges.end(), [&](const kept_range& range) {
+           return overlaps(range.low, range.low + range.bytes.size());
+         });
+}
+
+void make_writable() {
+  auto* const protect = SYNCOPATE_REAL(mprotect);
+  for (const protected_pages& each : pages())
+    if (is_kept(each))
+      protect(reinterpret_cast<void*>(each.low), each.bytes, PROT_READ | PROT_WRITE);
+  pages().clear();
+}
+
 }  // namespace
 
 void keep_program_image() {
@@ -84,6 +116,8 @@ void keep_program_image() {
 }
 
 void restore_program_image() {
+  std::fflush(stdout);  // to where the program has it now
+  make_writable();
   forget_file_waits();
   forget_streams();
   restore_library_state();
@@ -105,3 +139,12 @@ void restore_program_image() {
 }
 
 }  // namespace syncopate::instrument
+
+SYNCOPATE_EXPORT int mprotect(void* at, std::size_t bytes, int protection) noexcept {
+  using namespace syncopate::instrument;
+  if (kept != nullptr && by_program(SYNCOPATE_CALLER)) {
+    const engine_scope inside;
+    pages().push_back({reinterpret_cast<std::uintptr_t>(at), bytes});
+  }
+  return SYNCOPATE_REAL(mprotect)(at, bytes, protection);
+}

@@ -1,0 +1,78 @@
+// libc_limits.cpp -- calls that change the process's limits, priority, name, stack of signals and
+// the attributes of new threads: as ever, but put back before the program runs again.
+#include <cerrno>
+#include <cstdarg>
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <csignal>
+
+#include "model/front/libc/libc_range.h"
+#include "model/front/program/library_state.h"
+#include "model/front/program/process_limits.h"
+
+namespace syncopate::instrument {
+namespace {
+
+template <class Keep>
+void before(engine::place where, Keep keep) {
+  process_limits* const limits = limits_before(where);
+  if (limits == nullptr) return;
+  const engine_scope inside;
+  const int error = errno;
+  keep(*limits);
+  errno = error;
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+#define KEEPING(what) before(SYNCOPATE_CALLER, [&](process_limits& limits) { limits.what; })
+
+SYNCOPATE_EXPORT int setrlimit(__rlimit_resource_t resource, const rlimit* to) noexcept {
+  KEEPING(keep_limit(static_cast<int>(resource)));
+  return SYNCOPATE_REAL(setrlimit)(resource, to);
+}
+SYNCOPATE_EXPORT int setrlimit64(__rlimit_resource_t resource, const rlimit64* to) noexcept {
+  KEEPING(keep_limit(static_cast<int>(resource)));
+  return SYNCOPATE_REAL(setrlimit64)(resource, to);
+}
+SYNCOPATE_EXPORT int prlimit(pid_t of, __rlimit_resource resource, const rlimit* to,
+                             rlimit* was) noexcept {
+  if (to != nullptr) KEEPING(keep_limit(static_cast<int>(resource)));
+  return SYNCOPATE_REAL(prlimit)(of, resource, to, was);
+}
+SYNCOPATE_EXPORT int prlimit64(pid_t of, __rlimit_resource resource, const rlimit64* to,
+                               rlimit64* was) noexcept {
+  if (to != nullptr) KEEPING(keep_limit(static_cast<int>(resource)));
+  return SYNCOPATE_REAL(prlimit64)(of, resource, to, was);
+}
+SYNCOPATE_EXPORT int setpriority(__priority_which_t which, id_t who, int to) noexcept {
+  KEEPING(keep_priority());
+  return SYNCOPATE_REAL(setpriority)(which, who, to);
+}
+SYNCOPATE_EXPORT int nice(int by) noexcept {
+  KEEPING(keep_priority());
+  return SYNCOPATE_REAL(nice)(by);
+}
+SYNCOPATE_EXPORT int prctl(int what, ...) noexcept {
+  unsigned long a[4];
+  std::va_list arguments;
+  va_start(arguments, what);
+  for (unsigned long& each : a) each = va_arg(arguments, unsigned long);
+  va_end(arguments);
+  if (what == PR_SET_NAME) KEEPING(keep_name());
+  return SYNCOPATE_REAL(prctl)(what, a[0], a[1], a[2], a[3]);
+}
+SYNCOPATE_EXPORT int sigaltstack(const stack_t* to, stack_t* was) noexcept {
+  if (to != nullptr) KEEPING(keep_signal_stack());
+  return SYNCOPATE_REAL(sigaltstack)(to, was);
+}
+SYNCOPATE_EXPORT int pthread_setattr_default_np(const pthread_attr_t* to) {
+  KEEPING(keep_attributes());
+  return SYNCOPATE_REAL(pthread_setattr_default_np)(to);
+}

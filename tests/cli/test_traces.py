@@ -17,6 +17,7 @@ from make_record import RecordBuilder
 
 BEGIN = 1_000_000
 NODE = ROOT / "build/node"
+BEGUN = 1_790_000_000 * 10**9  # of the first process, in nanoseconds of the clock
 LATER = 250_000  # nanoseconds from the first process's start to the second's
 
 
@@ -39,8 +40,8 @@ def make(path: Path, process: int = 100, started: int = 0) -> Path:
     builder.hold(b, warm, BEGIN + 30_000, BEGIN + 90_000, outer)
     image = bytearray(builder.build())
     image[24:28] = process.to_bytes(4, "little")
-    realtime = int.from_bytes(image[48:56], "little") + started  # file_header's start_realtime_ns
-    image[48:56] = realtime.to_bytes(8, "little")
+    realtime = BEGUN + started
+    image[48:56] = realtime.to_bytes(8, "little")  # file_header's start_realtime_ns
     path.write_bytes(image)
     return path
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 
-from syncopate.base.errors import FAILED, Failure
+from syncopate.base.errors import BAD_USE, FAILED, Failure
 
 OWN_OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 
@@ -40,6 +40,15 @@ def replacing(path: str | os.PathLike) -> Iterator[str]:
         raise Failure(
             f"cannot write {path}: {error.strerror}; choose another place", FAILED
         ) from None
+
+
+def check_place(path: str, option: str) -> None:
+    """Raises a Failure where no file can be made there: to be said before a long run, whose result
+    it is to take."""
+    folder = os.path.dirname(os.path.abspath(path))
+    is_there = os.path.exists(path)
+    if os.path.isdir(path) or not os.access(path if is_there else folder, os.W_OK):
+        raise Failure(f"{option}: {path} cannot be written; name another file", BAD_USE)
 
 
 def write(path: str | os.PathLike, pieces: Iterable[str]) -> None:

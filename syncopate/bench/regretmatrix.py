@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from syncopate.base import wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.bench.configuration import Configuration, ConfigurationError
@@ -60,6 +61,8 @@ def main(arguments: list[str]) -> int:
         configurations = [Configuration.parse(text) for text in locks]
     except ConfigurationError as error:
         raise Failure(f"bench: {error}", BAD_USE) from error
+    if options.json:
+        wholefile.check_place(options.json, "bench regret: --json")
     program = load_program()
     rows = []
     for point in grid:

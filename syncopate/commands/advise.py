@@ -53,6 +53,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if not command:
         raise Failure("advise: no program named; see --help", BAD_USE)
+    if options.get("--json", "-") != "-":
+        wholefile.check_place(options["--json"], "advise: --json")
     wanted, top = _wanted(options.get("--lock", "")), _top(options.get("--top", "10"))
     if command[0].endswith(".json"):
         status, report = _from_file(options, command)

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from syncopate.base import clashes, optiontable, paths
+from syncopate.base import clashes, optiontable, paths, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import Progress
@@ -123,6 +123,8 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(HELP)
         return 0
     clashes.refuse("record", set(options), CLASHES)
+    if "--bundle" in options:
+        wholefile.check_place(options["--bundle"], "record: --bundle")
     if "--pid" in options:
         return record_running(options, command)
     if "--for" in options:

@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 
-from syncopate.base import clashes
+from syncopate.base import clashes, wholefile
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.commands import simulatefrom
@@ -155,6 +155,8 @@ def _from_record(options: dict[str, str], command: list[str]) -> int:
 def _environment(options: dict[str, str]) -> dict[str, str]:
     # The runtime looks where we look, wherever it was installed.
     environ = {"SYNCOPATE_MACHINES": ":".join(machinefiles.folders())}
+    for option in sorted({"--json", "--timeline"} & set(options)):
+        wholefile.check_place(options[option], f"simulate: {option}")
     if "--machine" in options:
         environ["SYNCOPATE_MACHINE"] = machinefiles.find(options["--machine"])
     if "--stats" in options:

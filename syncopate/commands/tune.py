@@ -1,10 +1,9 @@
 """`syncopate tune`: find what makes a program faster, and prove it."""
 
-import os
 import re
 import shlex
 
-from syncopate.base import locktable
+from syncopate.base import locktable, wholefile
 from syncopate.base.arguments import MOST_SECONDS, Parser
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.tuning.metric import Metric
@@ -61,7 +60,7 @@ def main(arguments: list[str]) -> int:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
     command = [*options.program, *arguments[end + 1 :]]
-    _check_place(options.output)
+    wholefile.check_place(options.output, "tune: -o")
     metric = Metric.parse(options.metric, options.smaller_is_better)
     only = options.locks.split(",") if options.locks else []
     return Session(
@@ -70,13 +69,6 @@ def main(arguments: list[str]) -> int:
         [locktable.check_choice(name) for name in only],
         options.output,
     ).run()
-
-
-def _check_place(path: str) -> None:
-    """A search takes long: that its result cannot be written is better said before it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
-        raise Failure(f"tune: {path} cannot be written; name another file with -o", BAD_USE)
 
 
 def _commands(options, command: list[str]) -> tuple[list[str], list[str]]:

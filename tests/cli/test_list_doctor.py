@@ -35,6 +35,30 @@ def test_output_that_cannot_be_written(words, tmp_path):
     assert done.stderr == "syncopate: cannot write the output: File too large\n"
 
 
+# A run takes long: that its result cannot be written is said before it. {}: a program in C.
+PLACES = [
+    ["record", "--bundle=/nonexistent/x", "--", "{}"],
+    ["simulate", "--json=/nonexistent/x.json", "{}.c"],
+    ["simulate", "--timeline=/nonexistent/x.json", "{}.c"],
+    ["simulate", "--timeline=/", "{}.c"],
+    ["advise", "--json=/nonexistent/x.json", "{}.c"],
+    ["tune", "-o", "/nonexistent/x.toml", "--", "{}"],
+    ["bench", "regret", "--json=/nonexistent/x.json"],
+]
+
+
+@pytest.mark.parametrize("words", PLACES, ids=lambda words: " ".join(words[:3]))
+def test_a_place_that_cannot_be_written_is_said_before_a_long_run(words, tmp_path):
+    program = tmp_path / "program"
+    program.with_suffix(".c").write_text('#include <stdio.h>\nint main() { fopen("ran", "w"); }\n')
+    program.write_text("#!/bin/sh\ntouch ran\n")
+    program.chmod(0o755)
+    done = run_cli(*(word.format(program) for word in words), cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(r"syncopate: .* cannot be written; name another .*\n", done.stderr)
+    assert sorted(os.listdir(tmp_path)) == ["program", "program.c"]
+
+
 def test_closed_output_is_no_traceback():
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "list"],

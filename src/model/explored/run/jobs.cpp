@@ -211,6 +211,7 @@ bool machine::split(const surroundings& around) {
   verdict_ = {};
   verdict_.threads = 1;
   if (around.child) around.child();
+  if (around.output) around.output(false);  // it may have begun behind the one that is shown
   return true;
 }
 

@@ -24,6 +24,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -207,6 +208,7 @@ int syncopate::engine::run(int (*program)()) {
   around.output = [&](bool on) { shown.show(on); };
   around.child = [] {
     explores_part = true;
+    for (std::FILE* each : {stdout, stderr}) __fpurge(each);  // it is the parent's
     instrument::part_begun_files();
     watch_time();
   };

@@ -92,6 +92,17 @@ void warn_of_stacks() noexcept {
   sys::call(SYS_writev, 2, line, 3);
 }
 
+// What threads have noted by themselves goes into the file.
+void tell_all() noexcept {
+  if (thread_state* const t = local.state) {
+    end_tries(*t);
+    flush(*t);
+    tell_capture_ticks(*t);
+  }
+  tell_all_counts();
+  add_remainders();
+}
+
 }  // namespace
 
 bool tiny_lock::lock_slow() noexcept {
@@ -140,13 +151,7 @@ void finish() noexcept {
   if (!inside) return;
   thread_times* const times = read_thread_times();  // while threads still say that they end
   enabled = false;  // no thread may count on while the remainders are added
-  if (thread_state* const t = local.state) {
-    end_tries(*t);
-    flush(*t);
-    tell_capture_ticks(*t);
-  }
-  tell_all_counts();
-  add_remainders();
+  tell_all();
   refresh_threads(times);
   free_thread_times(times);
   snapshot_maps();
@@ -158,13 +163,7 @@ void about_to_exec() noexcept {
   if (h == nullptr) return;
   entry inside;
   if (!inside) return;
-  if (thread_state* const t = local.state) {
-    end_tries(*t);
-    flush(*t);
-    tell_capture_ticks(*t);
-  }
-  tell_all_counts();
-  add_remainders();
+  tell_all();
   look_at_threads();
   snapshot_maps();
   end_with(*h, record::replaced);

@@ -36,9 +36,9 @@ int main(void) {
 }
 """
 
-# Its children end in all ways that run no destructors, a borrowed one within its parent's memory.
-ENDS = r"""
+TWO_THREADS = r"""
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -59,6 +59,12 @@ static void two_threads(void) {
   work(0);
   pthread_join(other, 0);
 }
+"""
+
+# Its children end in all ways that run no destructors, a borrowed one within its parent's memory.
+ENDS = (
+    TWO_THREADS
+    + r"""
 static void child(int i) {
   two_threads();
   if (i == 0) _exit(0);
@@ -75,38 +81,20 @@ int main(void) {
   _exit(0);
 }
 """
+)
 
 
 # Each child becomes another program in one way, the last one after having failed to; in each, two
 # threads have taken the lock by then, and one still waits at a condition.
-BECOMES = r"""
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+BECOMES = (
+    TWO_THREADS
+    + r"""
 static pthread_mutex_t other_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-static void* work(void* x) {
-  for (int i = 0; i < 10; i++) {
-    pthread_mutex_lock(&pool_lock);
-    usleep(1000);
-    pthread_mutex_unlock(&pool_lock);
-  }
-  return x;
-}
 static void* waits(void* x) {
   pthread_mutex_lock(&other_lock);
   for (;;) pthread_cond_wait(&never, &other_lock);
   return x;
-}
-static void two_threads(void) {
-  pthread_t other;
-  pthread_create(&other, 0, work, 0);
-  work(0);
-  pthread_join(other, 0);
 }
 static const char* const path = "/bin/true";
 static char *words[] = {"true", "a", 0}, *environment[] = {0};
@@ -155,6 +143,7 @@ int main(void) {
   return wrong + (status != 0);
 }
 """
+)
 
 
 def process(number: int, parent: int) -> dict:

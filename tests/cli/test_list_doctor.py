@@ -41,6 +41,7 @@ PLACES = [
     ["simulate", "--json=/nonexistent/x.json", "{}.c"],
     ["simulate", "--timeline=/nonexistent/x.json", "{}.c"],
     ["simulate", "--timeline=/", "{}.c"],
+    ["simulate", "--sweep=N=1,2", "--figure=/nonexistent/x.svg", "{}.c"],
     ["advise", "--json=/nonexistent/x.json", "{}.c"],
     ["tune", "-o", "/nonexistent/x.toml", "--", "{}"],
     ["bench", "regret", "--json=/nonexistent/x.json"],

@@ -202,7 +202,7 @@ def test_sweep_draws_a_figure(counter, tmp_path):
         (("--figure", "x.svg"), "--figure needs --sweep"),
         (("--sweep", "n=1", "--jobs", "0"), "--jobs 0: needs a whole number"),
         (("--sweep", "n=1", "--figure", "x.txt"), "give the file a name in .svg, .png, .pdf"),
-        (("--sweep", "n=1", "--figure", "no/folder/x.svg"), "there is no such folder"),
+        (("--sweep", "n=1", "--figure", "no/folder/x.svg"), "no/folder/x.svg cannot be written"),
     ],
 )
 def test_bad_sweeps_are_one_line(counter, given, said):

@@ -1,36 +1,25 @@
-"""Reads record files, whose layout recordformat.py describes.
-
-Nothing in a file is believed: a damaged one is a Failure, never another exception.
-"""
+"""Reads what record files hold, whose layout recordformat.py describes (recordchunks.py opens and
+judges them)."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import mmap
 import operator
 import os
-import struct
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from syncopate.base.boundedfile import open_plain
-from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
 from syncopate.records import histogram
+from syncopate.records.recordchunks import RecordChunks, text_of
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
-    BYTES_USED,
-    BYTES_USED_AT,
     CALL,
     CAME_LAST,
-    CHUNK_BYTES,
-    CHUNK_HEADER,
-    COMMAND_AT,
-    COMMAND_BYTES,
     CONFLICT_ROW,
     CONFLICTS,
     ELISION,
@@ -38,18 +27,14 @@ from syncopate.records.recordformat import (
     ENOUGH_NS,
     EVENT,
     EVENTS,
-    FILE_HEADER,
     FINISHED,
-    HEADER_BYTES,
     HOLD,
     HOLDER,
     HOLDER_COUNTS,
     IN_VAIN,
-    ITEM_BYTES,
     KIND_NAMES,
     LOCK_ENTRY,
     LOCKS,
-    MAGIC,
     MAPS,
     OPEN_CALLERS,
     PACKED_ROW,
@@ -71,12 +56,10 @@ from syncopate.records.recordformat import (
     THREADS,
     UNSAFE_CALLS,
     UNSAFE_ROW,
-    VERSION,
     WAIT,
     WAIT_ROW,
     Conflict,
     Event,
-    Header,
     Lock,
     OpenWait,
     Row,
@@ -90,7 +73,6 @@ if TYPE_CHECKING:
     from syncopate.records.languages import Retold
     from syncopate.records.parked import Parked
 
-REDACTED = "(arguments left out)"
 # What two recordings do not have in common, of the header.
 OF_ONE_RECORDING = (
     "process_id",
@@ -101,17 +83,7 @@ OF_ONE_RECORDING = (
     "executable",
     "recorder",
 )
-A_PIECE = 1 << 20  # bytes that are copied at once
 LONG_NS = 1_000_000  # nearly all waits that take longer are events
-
-
-def _text(raw: bytes) -> str:
-    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
-
-
-def _is_ours(word: str) -> bool:
-    """Whether `syncopate record` has put this word into a Java program's command line."""
-    return word.startswith("-agentpath:") and "/libsyncopate-jvm.so" in word
 
 
 def _is_whole(event: tuple) -> bool:
@@ -147,36 +119,21 @@ class _Turn:
         return chosen
 
 
-class Record:
+class Record(RecordChunks):
     """One open record. Items come chunk by chunk; nothing is read before it is asked for."""
 
     def __init__(self, path: str, now_ns: int | None = None, shown_as: str | None = None):
         """Opens and checks `path`. A Failure says what is wrong with it. `now_ns`: the monotonic
         time until which a process that still runs is looked at; now unless given. `shown_as`: what
         to call it in place of its path."""
-        self.path = shown_as or path
+        self._now_ns = now_ns or time.monotonic_ns()
+        super().__init__(path, shown_as)
         self.stand_ins = None  # copies of its programs and libraries (symbols/standins.py)
-        self._place = path
         self._threads_by_id: dict[int, int] | None = None  # index by kernel thread id
         self._retold: Mapping[int, Retold] = {}  # by lock id
         self._parked: Mapping[int, Parked] = {}  # the same
         self._more_locks: Sequence[Lock] = ()  # which those were put aside for
-        self._now_ns = now_ns or time.monotonic_ns()
-        try:
-            with open_plain(path) as file:
-                # The header first: a running program's record grows, and never below what it says.
-                start = file.read(HEADER_BYTES)
-                self.size = os.fstat(file.fileno()).st_size
-                if len(start) < HEADER_BYTES:
-                    self._refuse_short(start[:8])
-                self._data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise Failure(f"cannot read {path}: {reason}", FAILED) from None
-        self.header = self._read_header(start)
-        self._chunks = list(self._walk())
         self._other_rows: dict[int, list[tuple[int, int]]] | None = None  # by kind: thread, place
-        self._is_redacted = False
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = self._end()
@@ -241,92 +198,6 @@ class Record:
         return header.last_ticks + round(
             (monotonic_ns - header.last_monotonic_ns) / self.ns_per_tick
         )
-
-    def redact(self) -> None:
-        """Leaves out the program's arguments, as `record --redact` does (src/record/file.cpp)."""
-        if len(self.header.command) > 1:
-            command = [self.header.command[0], REDACTED]
-            self.header = self.header._replace(command=command)
-            self._is_redacted = True
-
-    def pieces(self) -> Iterator[bytes]:
-        """The file as it was when it was opened, for a copy of it; where arguments are left out,
-        without them."""
-        start = bytearray(self._data[:HEADER_BYTES])
-        # The program may go on, and its record grow beyond what is copied here.
-        BYTES_USED.pack_into(start, BYTES_USED_AT, self.header.bytes_used)
-        if self._is_redacted:
-            program = bytes(start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES]).split(b"\0", 1)[0]
-            command = program + b"\0" + REDACTED.encode()
-            start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES] = command[:COMMAND_BYTES].ljust(
-                COMMAND_BYTES, b"\0"
-            )
-        yield bytes(start)
-        for at in range(HEADER_BYTES, self.size, A_PIECE):
-            yield self._data[at : min(at + A_PIECE, self.size)]
-
-    def _refuse_short(self, start: bytes) -> None:
-        if start == MAGIC or (MAGIC.startswith(start) and start):
-            raise self._damaged(f"it ends after {self.size} bytes, inside its header")
-        raise self._foreign()
-
-    def _foreign(self) -> Failure:
-        return Failure(
-            f"{self.path} is not a Syncopate record; make one with `syncopate record`", FAILED
-        )
-
-    def _damaged(self, what: str) -> Failure:
-        return Failure(f"{self.path} is damaged: {what}; record again", FAILED)
-
-    def _read_header(self, start: bytes) -> Header:
-        fields = FILE_HEADER.unpack_from(start)
-        if fields[0] != MAGIC:
-            raise self._foreign()
-        if fields[1] != VERSION or fields[2] != HEADER_BYTES:
-            raise Failure(
-                f"{self.path} has record format {fields[1]} and this Syncopate reads {VERSION};"
-                " read it with the version that wrote it",
-                FAILED,
-            )
-        numbers, texts = fields[3:13], fields[13:17]
-        command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
-        command = [shown(word) for word in command if not _is_ours(word)]
-        header = Header(
-            *numbers,
-            *(shown(_text(text)) for text in texts[:2]),
-            os.fsdecode(texts[2].split(b"\0", 1)[0]),
-            command,
-            fields[17],
-            _text(fields[18]),
-            *fields[19:],
-        )
-        if header.bytes_used < HEADER_BYTES:
-            raise self._damaged(f"its header says that {header.bytes_used} bytes of it are used")
-        if header.bytes_used > self.size:
-            raise self._damaged(
-                f"it is cut off at {self.size} of {header.bytes_used} bytes, as by a partial copy"
-            )
-        return header
-
-    def _walk(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yields (kind, first, used, offset of the items) of every chunk, checked to be inside."""
-        offset, end = HEADER_BYTES, self.header.bytes_used
-        while offset + CHUNK_BYTES <= end:
-            kind, size, first, used, _ = CHUNK_HEADER.unpack_from(self._data, offset)
-            if kind not in ITEM_BYTES or size < 4096 or size % 4096 or offset + size > end:
-                raise self._damaged(f"no sound chunk at byte {offset}")
-            if used * ITEM_BYTES[kind] + CHUNK_BYTES > size:
-                raise self._damaged(f"the chunk at byte {offset} claims {used} items")
-            yield kind, first, used, offset + CHUNK_BYTES
-            offset += size
-
-    def _items(self, kind: int, layout: struct.Struct) -> Iterator[tuple[int, int, tuple]]:
-        """Yields (chunk.first, index, fields) of every valid item of one kind."""
-        for chunk_kind, first, used, offset in self._chunks:
-            if chunk_kind == kind:
-                view = memoryview(self._data)[offset : offset + used * layout.size]
-                for index, fields in enumerate(layout.iter_unpack(view)):
-                    yield first, index, fields
 
     def locks(self) -> Iterator[Lock]:
         for first, index, f in self._items(LOCKS, LOCK_ENTRY):
@@ -405,7 +276,7 @@ class Record:
             lock, kind_of_wait = self._told(wait.lock, wait.kind, wait.stack)
             wait = wait._replace(lock=lock, kind=kind_of_wait)
         held = tuple(address for address in f[18:22] if address)
-        name, seen = shown(_text(f[4])), Seen(*f[22:25])
+        name, seen = shown(text_of(f[4])), Seen(*f[22:25])
         return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[25:27], at, *f[16:18])
 
     def rows(self) -> Iterator[Row]:
@@ -516,12 +387,6 @@ class Record:
         several = sum(len(places) for _, places in long)
         every_long = math.ceil(several / (most // 2)) or 1
         return Choice(math.ceil(count / (most - several // every_long)), every_long, long)
-
-    def _let_go(self, size: int, offset: int) -> None:
-        """Of these bytes of the file hardly any will be read again: they are no memory of ours."""
-        if isinstance(self._data, mmap.mmap):
-            start = offset - offset % mmap.PAGESIZE
-            self._data.madvise(mmap.MADV_DONTNEED, start, size + offset - start)
 
     def _long_ones(self, used: int, offset: int, least: int) -> list[int]:
         """Which of a chunk's events took that long. There may be millions: no loop of ours sees

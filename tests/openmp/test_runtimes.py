@@ -1,10 +1,9 @@
 """Which runtime a call is for: renamed ones, several in a process, old versions, unknown ones."""
 
-import signal
 import subprocess
 
 import pytest
-from openmp_runs import compiled, environment, renamed_runtime, run, source
+from openmp_runs import compiled, renamed_runtime, run, source
 
 WORK = """
 #include <omp.h>
@@ -228,34 +227,33 @@ def test_names_that_a_program_finds_without_a_runtime(tmp_path):
     assert run([program]).stdout == "3 ran\n"
 
 
-@pytest.mark.parametrize("count", [1024, 1025])
-def test_how_many_variables_a_region_of_clang_may_share(tmp_path, count):
-    """The page says what happens with more (docs/openmp.md, "Limits")."""
-    variables = [f"v{i}" for i in range(count)]
-    lines = [
-        "#include <stdio.h>",
-        "int main(void) {",
-        f"  int {', '.join(f'{name} = 0' for name in variables)};",
-        "#pragma omp parallel num_threads(2)",
-        f"  {{ {' '.join(f'__atomic_fetch_add(&{name}, 1, 0);' for name in variables)} }}",
-        f'  return printf("%d\\n", {" + ".join(variables)}) < 0;',
-        "}",
-    ]
-    code = source(tmp_path, "many.c", "\n".join(lines))
+def test_a_region_of_clang_may_share_any_number_of_variables(tmp_path):
+    """Those in registers, an odd and an even number on the stack, and many."""
+    lines = ["#include <stdio.h>"]
+    for count in (0, 3, 4, 8, 9, 10, 1025):
+        names = [f"v{i}" for i in range(count)]
+        adds = [f"__atomic_fetch_add(&{v}, {i + 1}, 0);" for i, v in enumerate(names)]
+        lines += [
+            f"static int share_{count}(void) {{",
+            f"  int ran = 0{''.join(f', {name} = 0' for name in names)};",
+            f"#pragma omp parallel num_threads(2)\n  {{ {' '.join(adds)}",
+            "#pragma omp barrier\n#pragma omp atomic\n    ran++;\n  }",
+            *(f"  if ({v} != {2 * (i + 1)}) return {i + 1};" for i, v in enumerate(names)),
+            "  return ran == 2 ? 0 : -1;\n}",
+        ]
+    calls = [line.split()[2].replace("(void)", "()") for line in lines if "static int" in line]
+    shown = "".join(f'  printf("{call} %d\\n", {call});\n' for call in calls)
+    code = source(tmp_path, "many.c", "\n".join([*lines, f"int main(void) {{\n{shown}}}", ""]))
     llvm = subprocess.run(
         ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
     ).stdout.partition("/lib/clang")[0]
     flags = [f"-L{llvm}/lib", f"-Wl,-rpath,{llvm}/lib"]
     program = compiled(tmp_path / "many", "-O0", code, *flags, compiler="clang")
-    assert run([program], ours=False).stdout == f"{2 * count}\n"
-    done = subprocess.run(
-        [program], env=environment(True), capture_output=True, text=True, check=False
-    )
-    if count <= 1024:
-        assert (done.returncode, done.stdout, done.stderr) == (0, f"{2 * count}\n", "")
-    else:
-        assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
-        assert done.stderr.count("\n") == 1 and "more than 1024 shared variables" in done.stderr
+    printed = "".join(f"{call} 0\n" for call in calls)
+    assert run([program], ours=False).stdout == printed
+    for variables in ({}, {"SYNCOPATE_OMP_BARRIER": "runtime"}, {"SYNCOPATE": "off"}):
+        done = run([program], **variables)
+        assert (done.stdout, done.stderr) == (printed, "")
 
 
 def test_a_program_that_has_all_keys_keeps_them(tmp_path):

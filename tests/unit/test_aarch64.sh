@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_aarch64.sh SOURCE_DIR: compiles what of aarch64 stands in assembly (monitor waits, system calls,
-# signed return addresses) by a cross compiler and runs it under qemu-user; and compiles what lies
+# signed return addresses, calls with many arguments) by a cross compiler and runs it under qemu-user; and compiles what lies
 # inside of the C library's objects. Exit status 77, with a message, where Debian's packages for that
 # are missing.
 set -eu
@@ -26,6 +26,11 @@ timeout 100 "$emulator" "$work/wait_for_event"
   -fno-omit-frame-pointer -I "$root/include" -I "$root/src" \
   "$root/tests/unit/aarch64/system_call.cpp" -o "$work/system_call"
 timeout 100 "$emulator" "$work/system_call"
+
+"$compiler" -std=c++20 -O2 -Wall -Wextra -Werror -static -I "$root/products" \
+  "$root/tests/unit/aarch64/call_with_words.cpp" \
+  "$root/products/openmp/base/call_with_words.cpp" -o "$work/call_with_words"
+timeout 100 "$emulator" "$work/call_with_words"
 
 "$compiler" -std=c++20 -fsyntax-only -I "$root/include" -I "$root/src" -I "$root/products" \
   "$root/tests/unit/aarch64/objects.cpp"

@@ -3,11 +3,12 @@
 
 #include <syncopate/machine.h>
 
+#include <algorithm>
 #include <cstdarg>
-#include <cstdlib>
 #include <utility>
 
 #include "openmp/abi/kmpc.h"
+#include "openmp/base/call_with_words.h"
 #include "openmp/base/export.h"
 #include "openmp/config.h"
 #include "openmp/locks/program_locks.h"
@@ -26,19 +27,10 @@ const entry_points& observed(const binding& b) {
   return b.to->real;
 }
 
-constexpr std::size_t few = 8, some = 64, most = 1024;
+constexpr std::size_t few = 8;
 
 template <std::size_t>
 using pointer = void*;
-
-// Calls with as many pointers as the sequence has; a function that takes fewer, by the C calling
-// conventions that we know, does not notice the others.
-template <std::size_t... I>
-void call_padded(kmpc_micro function, std::int32_t* thread, std::int32_t* bound, void** arguments,
-                 std::index_sequence<I...>) {
-  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, pointer<I>...)>(function)(
-      thread, bound, arguments[I]...);
-}
 
 // Few arguments come with the region, as the runtime hands them over anyway. A parameter that the
 // caller has no argument for is a word of its frame, and goes to nobody.
@@ -58,20 +50,29 @@ void fork_few(const entry_points& real, void* location, std::int32_t count, regi
                         arguments[I]...);
 }
 
-// More are read from the master's list, `data`, padded to some or most.
+// More are read from the master's list, `data`.
+void call_many(const work& what, std::int32_t* thread, std::int32_t* bound) {
+  const auto n = static_cast<std::size_t>(what.count);
+  static_assert(few + 2 >= fewest_words);
+  auto** const words = static_cast<void**>(__builtin_alloca((n + 2) * sizeof(void*)));
+  words[0] = thread;
+  words[1] = bound;
+  std::copy_n(static_cast<void**>(what.data), n, words + 2);
+  syncopate_call_with_words(what.function, words, n + 2);
+}
+
 void run_many(std::int32_t* thread, std::int32_t* bound, region_order* started) {
-  started->run([=](const work& what) {
-    auto* const function = reinterpret_cast<kmpc_micro>(what.function);
-    auto** const arguments = static_cast<void**>(what.data);
-    if (static_cast<std::size_t>(what.count) <= some)
-      call_padded(function, thread, bound, arguments, std::make_index_sequence<some>());
-    else call_padded(function, thread, bound, arguments, std::make_index_sequence<most>());
-  });
+  started->run([=](const work& what) { call_many(what, thread, bound); });
+}
+
+// The same of a region that is not ours.
+void pass_many(std::int32_t* thread, std::int32_t* bound, const work* what) {
+  call_many(*what, thread, bound);
 }
 
 template <std::size_t... I>
-void fork_padded(const entry_points& real, void* location, std::int32_t count, kmpc_micro function,
-                 void** arguments, std::index_sequence<I...>) {
+void pass_few(const entry_points& real, void* location, std::int32_t count, kmpc_micro function,
+              void** arguments, std::index_sequence<I...>) {
   real.__kmpc_fork_call(location, count, function, arguments[I]...);
 }
 
@@ -88,13 +89,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
                                               kmpc_micro function, ...) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
   const auto n = static_cast<std::size_t>(count);
-  if (n > most) {
-    const char* parts[] = {"syncopate: a region with more than 1024 shared variables cannot be",
-                           " passed on to libomp; run this program without it", nullptr};
-    say(parts);
-    std::abort();  // a call with any number of arguments cannot be made in C++
-  }
-  const std::size_t padded = n <= few ? few : n <= some ? some : most;
+  const std::size_t padded = std::max(n, few);
   auto** const arguments = static_cast<void**>(__builtin_alloca(padded * sizeof(void*)));
   std::va_list list;
   va_start(list, function);
@@ -102,16 +97,14 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
   va_end(list);
   const unsigned asked = std::exchange(pushed_threads, 0);
   const entry_points& real = b.to->real;
+  work what{reinterpret_cast<void (*)()>(function), arguments, count};
   if (!b.ours) {
     if (n <= few)
-      fork_padded(real, location, count, function, arguments, std::make_index_sequence<few>());
-    else if (n <= some)
-      fork_padded(real, location, count, function, arguments, std::make_index_sequence<some>());
-    else fork_padded(real, location, count, function, arguments, std::make_index_sequence<most>());
+      pass_few(real, location, count, function, arguments, std::make_index_sequence<few>());
+    else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(pass_many), &what);
     return;
   }
-  region r(*b.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count},
-           __builtin_return_address(0));
+  region r(*b.to, asked, what, __builtin_return_address(0));
   if (n <= few) fork_few(real, location, count, r, arguments, std::make_index_sequence<few>());
   else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), r.order());
 }

@@ -58,7 +58,9 @@ class Imports:
         arrows = self.arrows.setdefault(path, {})
         deferred = _deferred(tree) if "TYPE_CHECKING" in text else set()
         for node in ast.walk(tree):
-            place = f"{path}:{getattr(node, 'lineno', 0)}"
+            if not isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+                continue
+            place = f"{path}:{node.lineno}"
             if isinstance(node, ast.ImportFrom) and node.level:
                 folder, names = _relative(path, node)
                 folders: tuple[str, ...] = (folder,)

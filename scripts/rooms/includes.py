@@ -1,5 +1,6 @@
 """The arrows of C, C++ and assembly: what a file includes, and which file that is."""
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -39,9 +40,11 @@ class Includes:
     def _find(self, folder: str, quote: str, name: str, paths: tuple[str, ...]) -> str | None:
         """The included file, relative to the root; None when no folder of ours has it."""
         for place in (folder, *paths) if quote == '"' else paths:
-            target = (self.root / place / name).resolve()
-            if target.is_file() and target.is_relative_to(self.root):
-                return target.relative_to(self.root).as_posix()
+            joined = os.path.join(self.root, place, name)
+            if os.path.isfile(joined):
+                target = Path(joined).resolve()
+                if target.is_relative_to(self.root):
+                    return target.relative_to(self.root).as_posix()
         return None
 
     def _check(self, path: str, paths: tuple[str, ...]) -> list[str]:

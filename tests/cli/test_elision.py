@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, SECONDS, one_line, run_cli
 
-from syncopate.base import paths
+from syncopate.base import paths, preloading
 from syncopate.symbols.names import MISSING
 
 
@@ -46,11 +46,11 @@ GLIBC = {"SYNCOPATE_LOCK": "glibc"}
 )
 def test_the_library_says_what_does_nothing(tmp_path, environ, said):
     """Also where nobody asked the command, which refuses most of it."""
-    library = paths.require(paths.PRELOAD)
+    everything = {"PATH": "/usr/bin:/bin", **environ}
+    preloading.put_first(everything, paths.require(paths.PRELOAD))
     done = subprocess.run(
-        ["true"], env={"PATH": "/usr/bin:/bin", "LD_PRELOAD": library, **environ}, cwd=tmp_path,
-        capture_output=True, text=True, timeout=SECONDS,
-    )  # fmt: skip
+        ["true"], env=everything, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS
+    )
     assert done.returncode == 0
     assert said in one_line(done)
 

@@ -192,7 +192,7 @@ def test_a_script_around_the_command_does_not_start_itself_again(tools, tmp_path
     script, starts = tmp_path / "compiler", tmp_path / "starts"
     script.write_text(
         f"#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) -le 3 ] || exit 9\n"
-        f'exec {sys.executable} -m syncopate {command} --machine=simulated "$@"\n'
+        f'exec "{sys.executable}" -m syncopate {command} --machine=simulated "$@"\n'
     )
     script.chmod(0o755)
     object_file = tmp_path / "a.o"

@@ -196,9 +196,10 @@ def test_a_lock_is_a_file_and_its_place_in_the_list(with_anderson, tmp_path, mon
     assert "| FIFO | 16 B | **yield**, spin | yes | spin |" in row
 
     (tmp_path / "CTestTestfile.cmake").write_text(
-        f"set(POSIX_LOCKS {with_anderson / LOCKS})\nset(POSIX_DEADLINE true)\n"
+        f'set(POSIX_LOCKS "{with_anderson / LOCKS}")\n'
+        "set(POSIX_DEADLINE true)\n"
         "set(POSIX_SECONDS 60)\nset(POSIX_PRELOADED LD_PRELOAD=us)\n"
-        f"set(POSIX_PROGRAMS one=1 two=2)\ninclude({ROOT}/tests/posix/every_lock.cmake)\n"
+        f'set(POSIX_PROGRAMS one=1 two=2)\ninclude("{ROOT}/tests/posix/every_lock.cmake")\n'
     )
     tests = said_by("ctest", "-N", "--test-dir", tmp_path)
     assert re.findall(r"posix\.(anderson\w*)\.(\w+)", tests) == [

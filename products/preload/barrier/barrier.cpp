@@ -91,6 +91,6 @@ SYNCOPATE_EXPORT int pthread_barrier_destroy(pthread_barrier_t* b) {
   return posix::destroy_barrier(program_barrier(b), barrier_recorder(nullptr));
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_barrier_destroy, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_barrier_init, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_barrier_wait, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_barrier_destroy, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_barrier_init, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_barrier_wait, SYNCOPATE_GLIBC_2_2_5)

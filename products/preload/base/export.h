@@ -12,7 +12,7 @@
 
 #if defined(SYNCOPATE_ONE_VERSION)
 #define SYNCOPATE_ALSO_AS(function, name, version)
-#define SYNCOPATE_ALSO_OLDER(function, older, newer)
+#define SYNCOPATE_ALSO_OLDER(function, older)
 #else
 // Exports `function` under another name or an older version as well. The helper symbol that
 // .symver needs is dropped again.
@@ -23,8 +23,9 @@
       "\n"                                         \
       ".symver syncopate_old_" #name ", " #name "@" version ", remove");
 
-// The same for a name that glibc has twice: `older`, and the default `newer` of exports.map.in.
-#define SYNCOPATE_ALSO_OLDER(function, older, newer) \
-  SYNCOPATE_ALSO_AS(function, function, older)       \
-  asm(".symver " #function ", " #function "@@@" newer);
+// The same for a name that glibc has twice, since 2.34 took libpthread into libc: `older`, and the
+// default of exports.map.in.
+#define SYNCOPATE_ALSO_OLDER(function, older)  \
+  SYNCOPATE_ALSO_AS(function, function, older) \
+  asm(".symver " #function ", " #function "@@@GLIBC_2.34");
 #endif

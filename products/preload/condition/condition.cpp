@@ -120,4 +120,4 @@ SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   return posix::destroy_condition(program_condition(c, nullptr), condition_watch());
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_cond_clockwait, "GLIBC_2.30")

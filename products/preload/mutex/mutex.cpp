@@ -248,9 +248,9 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
       });
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_mutex_timedlock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_mutex_trylock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_timedlock, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_mutex_trylock, SYNCOPATE_GLIBC_2_2_5)
 SYNCOPATE_ALSO_AS(pthread_mutex_destroy, __pthread_mutex_destroy, SYNCOPATE_GLIBC_2_2_5)
 SYNCOPATE_ALSO_AS(pthread_mutex_init, __pthread_mutex_init, SYNCOPATE_GLIBC_2_2_5)
 SYNCOPATE_ALSO_AS(pthread_mutex_lock, __pthread_mutex_lock, SYNCOPATE_GLIBC_2_2_5)

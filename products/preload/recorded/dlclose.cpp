@@ -15,4 +15,4 @@ SYNCOPATE_EXPORT int dlclose(void* handle) noexcept {
   const record::closing until_it_is_closed;
   return real::dlclose(handle);
 }
-SYNCOPATE_ALSO_OLDER(dlclose, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(dlclose, SYNCOPATE_GLIBC_2_2_5)

@@ -71,7 +71,7 @@ SYNCOPATE_EXPORT int thrd_join(thrd_t thread, int* value) {
                        [=] { return real::thrd_join(thread, value); });
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_clockjoin_np, "GLIBC_2.31", "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_join, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_timedjoin_np, SYNCOPATE_GLIBC_2_3_3, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(thrd_join, "GLIBC_2.28", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_clockjoin_np, "GLIBC_2.31")
+SYNCOPATE_ALSO_OLDER(pthread_join, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_timedjoin_np, SYNCOPATE_GLIBC_2_3_3)
+SYNCOPATE_ALSO_OLDER(thrd_join, "GLIBC_2.28")

@@ -67,5 +67,5 @@ SYNCOPATE_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* ar
   });
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_create, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(thrd_create, "GLIBC_2.28", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_create, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(thrd_create, "GLIBC_2.28")

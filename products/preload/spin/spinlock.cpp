@@ -145,8 +145,8 @@ SYNCOPATE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* l) {
   return posix::unlock_spin(word_lock(l, nullptr), posix::nobody_watches_spin());
 }
 
-SYNCOPATE_ALSO_OLDER(pthread_spin_destroy, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_spin_init, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_spin_lock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_spin_trylock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
-SYNCOPATE_ALSO_OLDER(pthread_spin_unlock, SYNCOPATE_GLIBC_2_2_5, "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_spin_destroy, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_spin_init, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_spin_lock, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_spin_trylock, SYNCOPATE_GLIBC_2_2_5)
+SYNCOPATE_ALSO_OLDER(pthread_spin_unlock, SYNCOPATE_GLIBC_2_2_5)

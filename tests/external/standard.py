@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 60  # For one test; those that take longer without us are left out.
 COMPILES = 300  # Seconds; one that takes longer does not build.
+STARVED = 40  # A run ends after so many times its seconds, however little of them it had.
+LOOK = 0.2  # Seconds; a thread that wants a processor and does not run meanwhile has none.
 PATIENCE = 5 * SECONDS  # For one that is judged alone: a lock may be slow with many threads.
 REPEATS = 5
 PASSED = 0
@@ -111,7 +114,7 @@ def run(test, program, environment, seconds=SECONDS):
                 start_new_session=True,
             )
             try:
-                status = process.wait(seconds)
+                status = _wait(process, seconds)
             except subprocess.TimeoutExpired:
                 status = "hangs"
                 output.write(_waits(process.pid).encode())
@@ -119,6 +122,57 @@ def run(test, program, environment, seconds=SECONDS):
                 _end(process)
             output.seek(0)
             return status, output.read()[-4000:].decode(errors="replace")
+
+
+def _wait(process, seconds):
+    """The status of a process that ends within so many seconds.
+
+    While one of its threads wants a processor and has none, time does not count, up to STARVED
+    times as much: beside many others a program may take minutes for what takes it a second.
+    """
+    begun = time.monotonic()
+    left = seconds
+    while True:
+        try:
+            return process.wait(left)
+        except subprocess.TimeoutExpired:
+            took = time.monotonic() - begun
+            if took > STARVED * seconds:
+                raise
+            _, wanting = _delays(process)
+            time.sleep(LOOK)
+            longest, wanting_now = _delays(process)
+            # A wait is in a thread's delay only when it is over.
+            starves = any(ran == wanting.get(thread) for thread, ran in wanting_now.items())
+            left = 1 if starves else seconds - took + longest
+            if left <= 0:
+                raise
+
+
+def _delays(process):
+    """How long the test's threads have waited for processors.
+
+    Returns (seconds of the one that has longest, {thread that wants one now: how long it ran}).
+    """
+    longest, wanting = 0, {}
+    for pid in _session(process):
+        for thread in Path("/proc", str(pid), "task").glob("*"):
+            with contextlib.suppress(OSError):
+                state = (thread / "stat").read_text(encoding="utf-8", errors="replace")
+                told = (thread / "schedstat").read_text(encoding="ascii").split()
+                longest = max(longest, int(told[1]))
+                if state.rsplit(") ", 1)[1].startswith("R"):
+                    wanting[thread.name] = told[0]
+    return longest / 1e9, wanting
+
+
+def _session(process):
+    """The process that began a test and the children that it has, some in groups of their own."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # some end meanwhile
+        with contextlib.suppress(OSError):
+            stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
+            if int(stat.rsplit(") ", 1)[1].split()[SESSION]) == process.pid:
+                yield int(pid)
 
 
 def _waits(pid):
@@ -138,12 +192,10 @@ def _waits(pid):
 
 
 def _end(process):
-    """Ends a test and the children that it left behind, some in process groups of their own."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):  # some end meanwhile
+    """Ends a test and the children that it left behind."""
+    for pid in _session(process):
         with contextlib.suppress(OSError):
-            stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
-            if int(stat.rsplit(") ", 1)[1].split()[SESSION]) == process.pid:
-                os.kill(int(pid), signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
     process.wait()
 
 

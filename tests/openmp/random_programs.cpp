@@ -4,7 +4,7 @@
 //
 //     random_programs FIRST COUNT [SECONDS]
 //
-// runs the programs of these seeds, each in SECONDS at most, and prints what each adds up, which is
+// runs the programs of these seeds, each in SECONDS at most (headway.h), and prints what each adds up, which is
 // the same in every run. It ends with status 1 at the first thing that does not hold, with 99 where
 // a program takes too long; the line says which seed's.
 //
@@ -22,6 +22,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include "headway.h"
 
 namespace {
 
@@ -713,7 +715,14 @@ void run(const node& n, me& m) {
   }
 }
 
+unsigned seconds = 60;
+headway seed_since;
+
 void it_hangs(int) {
+  if (const unsigned left = headway_left(&seed_since, seconds); left != 0) {
+    alarm(left);
+    return;
+  }
   char line[80];
   const int length = std::snprintf(line, sizeof line, "seed %llu: hangs\n", seed);
   if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(98);
@@ -725,11 +734,12 @@ void it_hangs(int) {
 int main(int argc, char** argv) {
   const unsigned long long first = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
   const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  const unsigned seconds = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 60;
+  if (argc > 3) seconds = static_cast<unsigned>(std::atoi(argv[3]));
   signal(SIGALRM, it_hangs);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   omp_set_dynamic(0);
   for (seed = first; seed < first + count; ++seed) {
+    seed_since = headway_begin();
     alarm(seconds);
     maker m{seed * 77};
     omp_set_max_active_levels(1 + m.below(4));

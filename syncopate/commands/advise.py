@@ -117,10 +117,13 @@ def _from_run(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
             # The program's output must not get between the braces of ours.
             out = sys.stderr if options.get("--json") == "-" else None
             status = modeled.run(path, command[1:], environ, stdout=out)
-        if not os.path.exists(written):
+        begun = os.path.exists(written)
+        if not begun and status == BAD_USE:
+            raise SystemExit(status)  # the runtime has said why
+        if not begun or os.path.getsize(written) == 0:
             raise Failure(
-                f"{command[0]}: it ended without a report, with status {status}; does it call"
-                " _exit(), or was it built with another version?",
+                f"{command[0]}: it ended without a report, with status {status}; was it"
+                " killed, did it become another program, or was it built with another version?",
                 status or FAILED,
             )
         return status, read(written)

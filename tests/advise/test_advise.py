@@ -252,6 +252,28 @@ def test_bad_use(arguments, status, said):
     assert done.stdout == ""
 
 
+def test_a_bad_machine_file_is_said_once(known, tmp_path):
+    machine = tmp_path / "bad.toml"
+    machine.write_text("x = [")
+    done = syncopate("advise", "-m", machine, known)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1 and "bad.toml:1" in done.stderr
+
+
+ENDS_AT_ONCE = """
+#include <sys/syscall.h>
+int main() { asm volatile("syscall" ::"a"(SYS_exit_group), "D"(2)); }
+"""
+
+
+def test_a_program_that_ends_without_a_report(tmp_path):
+    source = tmp_path / "program.cpp"
+    source.write_text(ENDS_AT_ONCE)
+    done = syncopate("advise", source)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it ended without a report, with status 2; was it killed" in done.stderr
+
+
 def test_reports_of_other_versions_are_refused(report, tmp_path):
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**json.loads(report.read_text()), "version": 99}))

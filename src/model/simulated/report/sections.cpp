@@ -104,7 +104,9 @@ void section_watch::forget_recent() {
 }
 
 void watch_sections(const description& machine) {
-  if (instrument::option("SECTIONS") == nullptr) return;
+  const char* const file = instrument::option("SECTIONS");
+  if (file == nullptr) return;
+  report::write_file(file, "");  // who reads it sees that the program was begun
   watched_sections = new section_watch(machine);
   instrument::observe_sections(watched_sections);
 }

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import cost
 import smallsvg
+import statedplot
 from claims import Claim, tables
 from results import Results
 from rules import Value
@@ -24,7 +25,7 @@ from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, 
 
 from syncopate.base import compactjson, wholefile
 from syncopate.base.errors import Failure
-from syncopate.bench.provenance import provenance
+from syncopate.bench.provenance import commit, provenance
 
 MARKED = 24  # plots in one picture, up to which each point has its mark
 PLACES = ROOT / "papers/results"
@@ -84,12 +85,21 @@ class Figure:
         return f"on {self.machine}" if self.measure else f"on `machines/{self.machine}.toml`"
 
 
-def markdown(figure: Figure, results: Results, command: str) -> str:
+def made(document: dict) -> str:
+    """When, and of which source: the end of the page's first sentence."""
+    if document["kind"] == "measured":  # its machine has the commit
+        return f" on {document['date']}"
+    of = document.get("commit")
+    source = f"commit {of}" if of else "its commit was not noted"
+    return f" on {document['date']} ({source})"
+
+
+def markdown(figure: Figure, results: Results, command: str, when: str = "") -> str:
     """The page: what was run, what the paper says against what we get, and the numbers."""
     lines = [
         f"# {figure.title}",
         "",
-        f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`.",
+        f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`{when}.",
         "The paper's figures are pictures: what it says is quoted from its text. Rules:"
         " [papers.md](../../../docs/papers.md#how-statements-are-judged).",
         "",
@@ -97,8 +107,10 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         *seeds_line(results),
         f"![{figure.title}]({figure.name}.svg)",
         "",
-        *tables(judged(figure, results)),
+        *tables(rows := judged(figure, results)),
     ]
+    if statedplot.lines_of(rows):
+        lines += ["", f"![what the paper states, and ours]({figure.name}.stated.svg)"]
     values = {figure.y_label: figure.value} | figure.more
     if not marked(figure, results):
         lines += ["", f"All values: [{figure.name}.json]({figure.name}.json)."]
@@ -245,8 +257,10 @@ def draw(figure: Figure, document: dict, out: Path) -> Path:
     results = results_of(figure, document)
     command = f"papers/figures/{figure.name}.py" + (" --quick" if document["quick"] else "")
     page = out / f"{figure.name}.md"
-    wholefile.write(page, [markdown(figure, results, command)])
+    wholefile.write(page, [markdown(figure, results, command, made(document))])
     plot(figure, results, out / f"{figure.name}.svg")
+    stated = out / f"{figure.name}.stated.svg"
+    statedplot.draw(figure.name, judged(figure, results), stated, need_matplotlib())
     return page
 
 
@@ -391,6 +405,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "machine": figure.machine,
             "quick": options.quick,
             "date": datetime.date.today().isoformat(),
+            **({} if figure.measure else {"commit": commit()}),  # a measured one's machine has it
             **spent,
             "runs": runs,
         }

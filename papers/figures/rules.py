@@ -89,7 +89,8 @@ def gained(ratio: Value) -> Value:
 class Rule:
     """kind: of RULES; `all` goes with each. case: whether one case agrees, by its name and value;
     side: whether it is at least on the stated side. share: of the cases that have to agree.
-    together: of a rule for all cases at once, in place of `case`."""
+    together: of a rule for all cases at once, in place of `case`. stated: the paper's number of a
+    case, as (least, most)."""
 
     kind: str
     text: str
@@ -97,6 +98,7 @@ class Rule:
     side: Callable[[str, Value], bool] = lambda name, value: False
     share: float = 1.0
     together: Callable[[list[Value]], bool] | None = None
+    stated: Callable[[str], tuple[float, float]] | None = None
 
     def failing(self, values: Values) -> list[str]:
         """The cases that do not agree, each by itself."""
@@ -157,6 +159,7 @@ def number(
         f"number: {_shown(stated)}",
         lambda name, value: _near(of(name), middle(value), zero, printed),
         side,
+        stated=lambda name: (of(name), of(name)),
     )
 
 
@@ -178,6 +181,7 @@ def spans(least: float, most: float, neutral: float = 1.0) -> Rule:
         lambda name, value: margin_low <= middle(value) <= margin_high,
         lambda name, value: low(value) > neutral if least >= neutral else high(value) < neutral,
         together=both,
+        stated=lambda name: (least, most),
     )
 
 
@@ -187,6 +191,7 @@ def inside(least: float, most: float) -> Rule:
         "range",
         f"range: inside {least:g} to {most:g}",
         lambda name, value: least <= middle(value) <= most,
+        stated=lambda name: (least, most),
     )
 
 

@@ -18,7 +18,7 @@ from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.originalsources import failure, source
-from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Build, Original
+from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Build, Original, quoted
 from syncopate.bench.provenance import ROOT
 
 SECONDS = 1800  # for one step of a build
@@ -28,6 +28,10 @@ OF_MAKEFILES = {
     "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "MAKEFLAGS", "MFLAGS",
     "GNUMAKEFLAGS", "MAKEFILES",
 }  # fmt: skip
+NO_OPENMP = (
+    "for the simulated machine its OpenMP has to be named with --libgomp FOLDER;"
+    " integrations/libgomp/build.sh makes it"
+)
 COMPILERS = {"cc": "syncopate-cc", "c++": "syncopate-c++"}  # as a build calls them
 EPILOG = """\
 Sources are looked for in DIR/NAME, else fetched there: a public repository at the commit that
@@ -82,12 +86,22 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--out", type=Path, metavar="FOLDER", default=folder, help="default: build/originals"
     )
     parser.add_argument("--build", metavar="FOLDER", help="where this project was built")
+    parser.add_argument(
+        "--libgomp",
+        type=Path,
+        metavar="FOLDER",
+        help="GCC's OpenMP for the simulated machine, as integrations/libgomp/build.sh makes it",
+    )
     parser.add_argument("--list", action="store_true", help="what there is, and from where")
     options = parser.parse_args(arguments)
     if options.sources is None and not options.list:
         parser.error("--sources DIR says where the sources are, or go")
     for chosen in options.program or []:
         check_name(chosen)
+    if options.libgomp is not None:
+        options.libgomp = options.libgomp.resolve()
+        if not (options.libgomp / "libgomp.a").is_file():
+            parser.error(f"--libgomp {options.libgomp} has no libgomp.a")
     if options.sources is not None:
         if options.sources.exists() and not options.sources.is_dir():
             parser.error(f"--sources {options.sources} is not a folder")
@@ -122,16 +136,20 @@ def show_list() -> int:
         print(f"  programs  {', '.join(each.programs)}")
         print(f"  source    {where}{pinned}")
         only = f" only: {each.native_only}" if each.native_only else ""
-        print(f"  machines  {', '.join(each.machines)}{only}")
+        with_openmp = " with --libgomp FOLDER" if each.openmp else ""
+        print(f"  machines  {', '.join(each.machines)}{with_openmp}{only}")
     return 0
 
 
 def build_original(name: str, original: Original, places: Places, options) -> list[str]:
     """Builds all of one. Returns a line for each program that could not be built; raises a Failure
     where none could."""
-    if options.machine and options.machine not in original.machines:
+    possible, why = original.machines, original.native_only
+    if original.openmp and options.libgomp is None:
+        possible, why = (NATIVE,), NO_OPENMP
+    if options.machine and options.machine not in possible:
         if options.program:
-            raise Failure(f"{name}: {original.native_only}", BAD_USE)
+            raise Failure(f"{name}: {why}", BAD_USE)
         return []
     lacking = [tool for tool in original.needs if shutil.which(tool) is None]
     if lacking:
@@ -140,20 +158,22 @@ def build_original(name: str, original: Original, places: Places, options) -> li
     out = places.out / name
     out.mkdir(parents=True, exist_ok=True)
     lines = copy_inputs(name, original, folder, out / "inputs")
-    machines = [options.machine] if options.machine else original.machines
+    machines = [options.machine] if options.machine else possible
     done = []
     for program in original.programs:
         for form in original.forms:
             for machine in machines:
+                openmp = options.libgomp if original.openmp else None
                 build = Build(
-                    program, form, machine, compiler("cc", machine), compiler("c++", machine),
-                    places.built, places.products,
+                    program, form, machine, compiler("cc", machine, openmp),
+                    compiler("c++", machine, openmp), places.built, places.products,
                 )  # fmt: skip
-                if why := build_one(original, build, folder, out):
-                    lines.append(f"{name}/{build.file()}: {why}")
+                if failed := build_one(original, build, folder, out):
+                    lines.append(f"{name}/{build.file()}: {failed}")
                 else:
                     done.append(build.file())
-    print(f"{name}: {what}; {len(done)} programs in {out}", flush=True)
+    left = f"; {why}" if why == NO_OPENMP and not options.machine else ""
+    print(f"{name}: {what}; {len(done)} programs in {out}{left}", flush=True)
     note = {"source": what, "url": original.url, "date": datetime.date.today().isoformat()}
     there = sorted(
         each.name for each in out.iterdir() if each.is_file() and os.access(each, os.X_OK)
@@ -162,12 +182,13 @@ def build_original(name: str, original: Original, places: Places, options) -> li
     return lines
 
 
-def compiler(command: str, machine: str) -> str:
-    """The words of a compiler command for a machine."""
+def compiler(command: str, machine: str, libgomp=None) -> str:
+    """The words of a compiler command for a machine. libgomp: a folder with OpenMP for it."""
     plain = {"cc": "gcc", "c++": "g++"}[command]
     if machine == NATIVE:
         return plain
-    return f"{COMPILERS[command]} --machine={machine} --compiler={plain}"
+    openmp = "" if libgomp is None else f" --libgomp={quoted(libgomp)}"
+    return f"{COMPILERS[command]} --machine={machine} --compiler={plain}{openmp}"
 
 
 def copy_inputs(name: str, original: Original, folder: Path, to: Path) -> list[str]:

@@ -49,6 +49,7 @@ class Original:
     forms: tuple[str, ...] = ("",)
     machines: tuple[str, ...] = (NATIVE, SIMULATED)
     native_only: str = ""  # why, where it is
+    openmp: bool = False  # for the simulated machine it needs a libgomp of that machine
     needs: tuple[str, ...] = ("make", "gcc", "g++")
     inputs: tuple[str, ...] = field(default=())  # what the programs read; *.gz is unpacked
     probe: str = "."  # a file or folder that every copy of the source has
@@ -119,8 +120,7 @@ def memcached(build: Build) -> list[list[str]]:
     return [["./configure", f"CC={build.cc}"], make(".", "memcached", "CFLAGS=-O2 -fcommon -w")]
 
 
-OPENMP = "its OpenMP needs a runtime that the simulated machine has not"
-SOCKETS = "its clients come over the network, which the simulated machine has not"
+SOCKETS = "its library, libevent, would have to be compiled for the simulated machine, too"
 ASSEMBLER = "its atomic operations are assembler, which the simulated machine does not see"
 PARSEC = "https://github.com/cirosantilli/parsec-benchmark"
 PARSEC_COMMIT = "d4d9afdd27bbe39ca0ce88132b2d9f359b7868af"
@@ -152,8 +152,7 @@ ORIGINALS = {
         "openmpbench_C_v31/{program}",
         url="https://github.com/EPCCed/epcc-openmp-microbenchmarks",
         commit="d4a904cbfc95c104bf052b097a07d256548866f7",
-        machines=(NATIVE,),
-        native_only=OPENMP,
+        openmp=True,
         needs=("make", "gcc"),
         probe="openmpbench_C_v31",
     ),
@@ -165,8 +164,7 @@ ORIGINALS = {
         "bin/{program}.W",
         url="https://github.com/benchmark-subsetting/NPB3.0-omp-C",
         commit="5d565d916cad47bf09a2fa7432bf8e5fa95446ec",
-        machines=(NATIVE,),
-        native_only=OPENMP,
+        openmp=True,
         needs=("make", "gcc"),
         probe="common",
     ),
@@ -235,8 +233,7 @@ ORIGINALS = {
         lambda build: [make(".", f"CC={build.cc} -fopenmp", f"CXX={build.cxx} -fopenmp")],
         "clomp-tm",
         missing="no public repository of it is known",
-        machines=(NATIVE,),
-        native_only=OPENMP,
+        openmp=True,
         probe="Makefile",
     ),
 }

@@ -137,6 +137,29 @@ def test_a_machine_that_it_cannot_have(sources, monkeypatch, capsys):
     assert "planted: it needs what is not there" in one_line(capsys.readouterr().err)
 
 
+def test_openmp_for_the_simulated_machine_is_named(sources, monkeypatch, capsys, tmp_path):
+    """Its program is built with the runtime in the folder; without one, natively alone."""
+    plant(monkeypatch, openmp=True)
+    assert build(sources) == 0
+    assert "1 programs in" in (said := capsys.readouterr().out)
+    assert "OpenMP has to be named with --libgomp FOLDER" in said
+    assert build(sources, "--machine", SIMULATED, "--program", "planted") == 1
+    assert "has to be named with --libgomp FOLDER" in one_line(capsys.readouterr().err)
+    with pytest.raises(Failure, match=r"has no libgomp\.a"):
+        build(sources, "--libgomp", str(tmp_path))
+    folder = tmp_path / "my gomp"
+    folder.mkdir()
+    (folder / "libgomp.a").write_text("")
+    seen = []
+    monkeypatch.setattr(
+        originals, "build_one", lambda original, build, *_: seen.append(build.cc) or "not tried"
+    )
+    assert build(sources, "--libgomp", str(folder)) == 1
+    native, simulated = seen
+    assert native == "gcc"
+    assert simulated.endswith(f" --libgomp='{folder}'")
+
+
 def test_a_folder_that_is_another_program(sources, capsys):
     (sources / "planted" / "planted.c").rename(sources / "planted" / "other.c")
     assert build(sources) == 1

@@ -206,7 +206,10 @@ def test_committed_figures_are_whole(data):
         assert row.row() in page, "the page is not of this data: run with --redraw"
         assert "| **not reproduced** | not known |" not in row.row()
     command = f"papers/figures/{data.stem}.py"
-    assert page == common.markdown(figure, results_of(figure, document), command), "--redraw"
+    when = common.made(document)
+    assert page == common.markdown(figure, results_of(figure, document), command, when), "--redraw"
+    stated = data.with_suffix(".stated.svg")
+    assert stated.is_file() == (f"]({stated.name})" in page), "run with --redraw"
 
 
 MACHINES = {  # the papers' own, by the beginning of a figure's name; gcc's is not modeled

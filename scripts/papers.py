@@ -80,9 +80,10 @@ HEADLINES_INTRODUCTION = """\
 ## What they are known for
 
 Why a headline is not reproduced stands on its paper's page;
-[differences.md](internals/differences.md) shows what was tried to find out. Programs are our own,
-written after the papers' descriptions, with small inputs ([workloads.md](internals/workloads.md));
-"original": [the paper's](internals/originals.md).
+[differences.md](internals/differences.md) shows what was tried, [ranges.md](internals/ranges.md)
+whether it may be the machine's uncertain numbers. Programs are our own, written after the papers'
+descriptions, with small inputs ([workloads.md](internals/workloads.md)); "original":
+[the paper's](internals/originals.md).
 
 | paper | it states | we get | verdict | evidence |
 |---|---|---|---|---|"""
@@ -107,6 +108,7 @@ class Evidence:
     def __init__(self, root: Path):
         self.root, self.folder = root, root / "papers/results"
         self.checked = self._read(root / "docs" / "checked.json") or {}
+        self.ranges = self._read(self.folder / "simulated/ranges.json") or {"rows": []}
         self.figures, self.seeds = {}, {}
         for figure in figures():
             document = self._read(self.folder / figure.kind / f"{figure.name}.json")
@@ -279,6 +281,23 @@ def of_seeds(evidence: Evidence) -> str:
     )
 
 
+def of_experiments(evidence: Evidence) -> str:
+    """For how many of the statements that do not agree something was tried."""
+    searched = {(row["figure"], row["statement"]) for row in evidence.ranges["rows"]}
+    rows = [
+        (figure.name, row)
+        for figure, _, found in evidence.figures.values()
+        for row in found
+        if not row.beyond and row.verdict is not Verdict.REPRODUCED
+    ]
+    tried = sum("differences.md" in row.why for _, row in rows)
+    machines = sum((name, row.paper) in searched for name, row in rows)
+    return (
+        f"Of the other {len(rows)}, {tried} name an experiment; for {machines}"
+        " the machine was searched."
+    )
+
+
 def rules() -> list[str]:
     lines = [RULES_INTRODUCTION, *(f"* **{kind}**: {text}" for kind, text in RULES.items())]
     return [*lines, "", WHY_BOUNDS, "", f"What comes of it: {VERDICTS}", ""]
@@ -287,7 +306,7 @@ def rules() -> list[str]:
 def known_for(evidence: Evidence, papers: list[dict]) -> list[str]:
     rows = [row for paper in papers for row in headline_rows(evidence, paper, DOCS)]
     counted = ["", "All statements of the papers' figures:", "", *totals(evidence, papers), ""]
-    counted += [of_seeds(evidence), ""]
+    counted += [of_seeds(evidence), "", of_experiments(evidence), ""]
     return [HEADLINES_INTRODUCTION, *rows, *counted, *evidence.every_program(), ""]
 
 

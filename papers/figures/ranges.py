@@ -41,6 +41,7 @@ DATA = PLACES / "simulated" / "ranges.json"
 PAGE = ROOT / "docs/internals/ranges.md"
 AS_IT_IS = "as the file says"
 TOGETHER = (2, 4, 99)  # so many of the changes that bring nearer, the best ones
+STEPS = 4  # of the way to an end that leads past the stated number
 EVERYWHERE, PARTLY, NOWHERE = "everywhere", "in a part", "nowhere"
 HEAD = """\
 # Where the papers' statements hold
@@ -48,9 +49,10 @@ HEAD = """\
 Written by `papers/figures/ranges.py`; nothing is edited here. Most numbers of the machine files are
 estimates, and marked so. Here each group of them goes to both ends of its range
 ([uncertain.py](../../papers/figures/uncertain.py): half and twice, but for what cannot be so),
-alone; then all to one end together; then those together that brought the headline nearer. The
-points that the headline rests on are run with each, with the first seed, and judged by the same
-rules.
+alone; then all to one end together; then those together that brought the headline nearer; and
+where an end leads past the number that is stated, a quarter, half and three quarters of the way to
+it. The points that the headline rests on are run with each, with the first seed, and judged by the
+same rules.
 
 *nowhere*: with none of these machines, so that no uncertain number is the cause by itself, as far
 as the ranges go, and neither are those together that were tried. *in a part*: with some. *nearest*:
@@ -211,6 +213,43 @@ def together(settings: dict[str, uncertain.Changes], found: list[dict]) -> dict:
     return combined
 
 
+def crossed(row: Row, before: dict, after: dict) -> bool:
+    """Whether a case passes the stated number on the way from one setting to the other."""
+    for part in row.claim.parts:
+        for name in part.values if part.rule.stated else ():
+            least, most = part.rule.stated(name)
+            ends = sorted((before["values"][name], after["values"][name]))
+            if ends[0] < least and ends[1] > most:
+                return True
+    return False
+
+
+def between(row: Row, settings: dict[str, uncertain.Changes], found: list[dict]) -> dict:
+    """Of the groups whose one end leads past the number that is stated, the settings on the way."""
+    start = next(each for each in found if each["changed"] == AS_IT_IS)
+    known = uncertain.estimates(row.figure.machine)
+    passing = [
+        each["changed"]
+        for each in found
+        if each["changed"] in settings and each["values"] and crossed(row, start, each)
+    ]
+    return {
+        f"{share}/{STEPS} of the way, {name}": {
+            key: partly(known[key], new, share / STEPS) for key, new in settings[name].items()
+        }
+        for name in passing
+        for share in range(1, STEPS)
+    }
+
+
+def partly(old: float, new: float | str, share: float) -> float | str:
+    """As far between two values, as a ratio; of a yes or no, the new one."""
+    if isinstance(new, str):
+        return new
+    value = old * (new / old) ** share
+    return round(value) if isinstance(old, int) else value
+
+
 def search(row: Row, options: argparse.Namespace, kept: Checkpoint, place: Path) -> dict:
     """The row of the document: a verdict with each setting."""
     points, machine = row.points(), row.figure.machine
@@ -244,7 +283,7 @@ def search(row: Row, options: argparse.Namespace, kept: Checkpoint, place: Path)
         try:
             settings = alone(row)
             found = run({AS_IT_IS: {}} | settings)
-            found += run(together(settings, found))
+            found += run(together(settings, found) | between(row, settings, found))
         finally:  # interrupted, too
             end_runs(pool, futures)
     return {

@@ -35,7 +35,14 @@ RUNS = [
     {"panel": "", "series": "slow", "x": 1, "operations": 200},
     {"panel": "", "series": "slow", "x": 2, "error": "not done after 600 s"},
 ]
-DOCUMENT = {"figure": "made_up_fig1", "machine": "test-4c", "quick": True, "runs": RUNS}
+DOCUMENT = {
+    "figure": "made_up_fig1",
+    "kind": "simulated",
+    "date": "2026-01-02",
+    "machine": "test-4c",
+    "quick": True,
+    "runs": RUNS,
+}
 
 
 def test_results_by_place(figure):

@@ -154,6 +154,21 @@ def test_what_brings_nearer_is_put_together():
     assert ranges.together(settings, found[:2]) == {}
 
 
+def test_an_end_that_leads_past_the_number_is_gone_to_in_steps(row, monkeypatch):
+    """The row states 2.5."""
+    monkeypatch.setattr(ranges.uncertain, "estimates", lambda _: {"k.a": 16, "k.b": False})
+    settings = {"a: twice": {"k.a": 256, "k.b": "true"}, "b: half": {"k.a": 8}}
+
+    def of(changed, value):
+        return {"changed": changed, "values": {"made_up": value}}
+
+    found = [of(ranges.AS_IT_IS, 1.2), of("a: twice", 5.0), of("b: half", 2.0)]
+    steps = ranges.between(row, settings, found)
+    assert [each["k.a"] for each in steps.values()] == [32, 64, 128]
+    assert all(each["k.b"] == "true" and "a: twice" in name for name, each in steps.items())
+    assert ranges.between(row, settings, [found[0], of("a: twice", 1.0)]) == {}
+
+
 def test_the_search_runs_each_setting_and_says_where_it_holds(row, monkeypatch, tmp_path):
     """On a made-up machine, where the slow one takes as long as memory does."""
 

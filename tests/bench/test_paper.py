@@ -56,6 +56,7 @@ def made_up(tmp_path, monkeypatch):
         "results.py",
         "rules.py",
         "smallsvg.py",
+        "statedplot.py",
         "sweep.py",
     ):
         (scripts / name).symlink_to(ROOT / "papers/figures" / name)

@@ -93,6 +93,8 @@ def test_memory_of_calls_and_robust_mutexes(tmp_path: Path) -> None:
     of_each += " buffer_used_again robust_repaired robust_lost_and_used stream_locked stream_kept"
     of_each += " calendar calendar_of_both dates_of_both print_anew_unlocked"
     of_each += " variables variables_unlocked unmapped_last unmapped_beside unmapped_first"
+    of_each += " scan scan_into scan_unlocked scan_into_number scan_into_word scan_stream"
+    of_each += " table table_unlocked commands"
     wrong = wrong_ones(program, "calls.c", "jobs=1", of_each)
     assert not wrong, "\n".join(wrong)
 
@@ -251,7 +253,7 @@ def test_a_bounded_search_names_the_loop(tmp_path: Path) -> None:
     assert verdict == "bounded" and "goes round in a loop, spins at counts.c:7" in said, said
 
 
-INPUT = """
+CPP_LIBRARY = """
 #include <cassert>
 #include <cstdio>
 #include <iostream>
@@ -259,9 +261,58 @@ INPUT = """
 #include <thread>
 #include <unistd.h>
 #include <atomic>
-int main() {
+#include <memory_resource>
+#include <mutex>
+#include <vector>
+static std::mutex mutex;
+template <class F>
+static int in_both(bool locked, F does) {
+  const auto one = [&] {
+    std::unique_lock lock(mutex, std::defer_lock);
+    if (locked) lock.lock();
+    does();
+  };
+  std::thread other(one);
+  one();
+  other.join();
+  return 0;
+}
+static int in_resource(bool locked, std::pmr::memory_resource& from) {
+  std::pmr::vector<int> first(4, &from);
+  return in_both(locked, [&] { std::pmr::vector<int>(2, &from).push_back(3); });
+}
+static int apart_or_pools(const std::string& how) {
+  const bool locked = how.ends_with(" locked");
+  char room[4096];
+  if (how.starts_with("buffer")) {
+    std::pmr::monotonic_buffer_resource from(room, sizeof room);
+    return in_resource(locked, from);
+  }
+  if (how.starts_with("pools")) {
+    std::pmr::unsynchronized_pool_resource from;
+    return in_resource(locked, from);
+  }
+  if (how.starts_with("released")) {
+    std::pmr::unsynchronized_pool_resource from;
+    std::pmr::vector<int> first(4, &from);
+    return in_both(locked, [&] { from.release(); });
+  }
+  if (how.starts_with("shared pools")) {
+    std::pmr::synchronized_pool_resource from;
+    return in_both(false, [&] { from.deallocate(from.allocate(8), 8); });
+  }
+  int number = 0;
+  const bool apart = how.starts_with("apart");
+  for (const bool first : {true, false})
+    assert(!apart || std::ios_base::sync_with_stdio(false) == first);
+  assert(std::cin >> std::hex >> number && number == 0xabcd && !(std::cin >> number));
+  return in_both(locked, [&] { std::cout << std::hex << number; });
+}
+int main(int argc, char** argv) {
+  const std::string how = argc < 2 ? "" : argv[1];
   char first = 0;
   std::string word;
+  if (!how.empty()) return apart_or_pools(how);
   assert(read(0, &first, 1) == 1 && first == 'a');
   assert(std::getchar() == 'b' && std::cin >> word && word == "cd" && !(std::cin >> word));
   std::atomic<int> sum{0};
@@ -272,13 +323,51 @@ int main() {
 """
 
 
-def test_each_execution_reads_the_same_input(tmp_path: Path) -> None:
-    """From a file, from a pipe that has ended before, and from one that ends later."""
-    source = tmp_path / "input.cpp"
-    source.write_text(INPUT)
+OF_CPP_LIBRARY = {
+    "buffer": "failed: data race",
+    "buffer locked": "passed: 2 ",
+    "pools": "failed: data race",
+    "pools locked": "passed: 2 ",
+    "released": "failed: data race",
+    "released locked": "passed: 2 ",
+    "shared pools": "passed",
+    "apart": "failed: data race",
+    "apart locked": "passed: 2 ",
+    "together": "passed",
+}
+
+
+@pytest.fixture(scope="module")
+def of_cpp_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cpp_library")
+    source = folder / "cpp_library.cpp"
+    source.write_text(CPP_LIBRARY)
+    return compiled(source, "gcc", "-O1", folder / "out")
+
+
+def test_what_the_cpp_library_has_compiled(of_cpp_library: Path, tmp_path: Path) -> None:
+    """Memory resources, and streams with and without C's: races, and each execution's input."""
     text = tmp_path / "input.txt"
     text.write_text("abcd")
-    program = compiled(source, "gcc", "-O1", tmp_path / "out")
+    for how, expected in OF_CPP_LIBRARY.items():
+        with text.open(encoding="utf-8") as given:
+            done = subprocess.run(
+                [of_cpp_library, how],
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+        assert f"explored: {expected}" in done.stderr, f"{how}: {done.stderr}"
+
+
+def test_each_execution_reads_the_same_input(of_cpp_library: Path, tmp_path: Path) -> None:
+    """From a file, from a pipe that has ended before, and from one that ends later."""
+    program = of_cpp_library
+    text = tmp_path / "input.txt"
+    text.write_text("abcd")
     ended, later = os.pipe(), os.pipe()
     os.write(ended[1], b"abcd")
     os.close(ended[1])

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <search.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -299,8 +301,88 @@ static void calendar(void) {
   run2(breaks_down, breaks_down);
   run2(breaks_down_for_all, writes_date);
 }
+// The C library has one hash table, for all threads.
+static char key[] = "key";
+static void* enters(void* u) {
+  pthread_mutex_lock(&mutex);
+  const ENTRY e = {key, key};
+  assert(hsearch(e, ENTER) != NULL);
+  pthread_mutex_unlock(&mutex);
+  return u;
+}
+static void* looks_for(void* u) {
+  const ENTRY e = {key, NULL};
+  hsearch(e, FIND);
+  return u;
+}
+static void with_table(entry first, entry second) {
+  const ENTRY e = {key, NULL};
+  assert(hcreate(8) != 0 && hsearch(e, FIND) == NULL);
+  run2(first, second);
+  assert(hsearch(e, FIND) != NULL);
+}  // (destroyed by nobody)
+static void table(void) { with_table(enters, enters); }
+static void table_unlocked(void) { with_table(enters, looks_for); }
+
+// Commands take time of this computer.
+static atomic_int asked;
+static void* asks_commands(void* u) {
+  ++asked;
+  char line[8] = "";
+  FILE* const one = popen("sleep 0.002; echo one", "r");
+  assert(one != NULL && fgets(line, sizeof line, one) != NULL && strcmp(line, "one\n") == 0);
+  assert(pclose(one) == 0);
+  return u;
+}
+static void commands(void) { run2(asks_commands, asks_commands); }
 static void calendar_of_both(void) { run2(breaks_down_for_all, breaks_down_for_all); }
 static void dates_of_both(void) { run2(writes_date, writes_date); }
+
+// scanf's like read what they take, and one character more, and write what they convert.
+static char numbers[] = "12 34 56";
+static int two_numbers[3];
+static char word[8];
+static void* scans(void* u) {
+  if (sscanf(numbers, "%d%*d", &two_numbers[0]) != 1) abort();
+  return u;
+}
+static void* scans_both(void* u) {
+  int taken = 0;
+  if (sscanf("5 abc6", "%2d %7[a-c]%n", &two_numbers[1], word, &taken) != 2) abort();
+  assert(taken == 5 && two_numbers[1] == 5 && strcmp(word, "abc") == 0);
+  return u;
+}
+static void* writes_behind(void* u) {
+  numbers[7] = '7';
+  two_numbers[2] = 1;
+  word[4] = 'd';
+  return u;
+}
+static void* writes_number(void* u) {
+  numbers[4] = '7';
+  return u;
+}
+static void* writes_result(void* u) {
+  two_numbers[1] = 1;
+  return u;
+}
+static void* writes_word(void* u) {
+  word[3] = 'd';
+  return u;
+}
+static char eight[] = "8";
+static void* scans_stream(void* u) {
+  FILE* const f = fmemopen(eight, 1, "r");
+  if (f == NULL || fscanf(f, "%d", &two_numbers[1]) != 1) abort();
+  fclose(f);
+  return u;
+}
+static void scan(void) { run2(scans, writes_behind); }
+static void scan_into(void) { run2(scans_both, writes_behind); }
+static void scan_unlocked(void) { run2(scans, writes_number); }
+static void scan_into_number(void) { run2(scans_both, writes_result); }
+static void scan_stream(void) { run2(scans_stream, writes_result); }
+static void scan_into_word(void) { run2(scans_both, writes_word); }
 
 // A buffer goes round: who has got a byte may write it again.
 static void* sends_buffer(void* u) {
@@ -518,6 +600,15 @@ static const struct scenario all[] = {
     {"unmapped_first", unmapped_first},
     {"number", number},
     {"number_unlocked", number_unlocked},
+    {"scan", scan},
+    {"scan_into", scan_into},
+    {"scan_unlocked", scan_unlocked},
+    {"scan_into_number", scan_into_number},
+    {"scan_into_word", scan_into_word},
+    {"scan_stream", scan_stream},
+    {"table", table},
+    {"table_unlocked", table_unlocked},
+    {"commands", commands},
     {"search", search},
     {"search_unlocked", search_unlocked},
     {"tokens", tokens},

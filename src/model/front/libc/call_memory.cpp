@@ -69,6 +69,62 @@ std::size_t size_of_count(const conversion& c) {  // %n
   return c.shorts == 0 ? sizeof(int) : c.shorts == 1 ? sizeof(short) : sizeof(char);
 }
 
+// One conversion of a format of scanf: behind its '%', up to and with its letter.
+struct scanned {
+  bool is_kept = true;  // not one with '*'
+  bool is_new = false;  // m: to memory that the call allocates
+  int width = 0;        // 0: none is said
+  std::size_t number = sizeof(int), real = sizeof(float);
+  bool is_wide = false;
+  char letter = '\0';
+  bool is_known = true;  // not one whose arguments are numbered: n$
+};
+
+const char* behind_set(const char* at) {  // of characters: behind its '['
+  if (*at == '^') ++at;
+  if (*at == ']') ++at;
+  while (*at != '\0' && *at != ']') ++at;
+  return *at == '\0' ? at : at + 1;
+}
+
+scanned read_scanned(const char*& at) {
+  scanned s;
+  for (; *at == '*' || *at == '\'' || *at == 'I'; ++at) s.is_kept &= *at != '*';
+  s.width = number_at(at);
+  if (*at == '$') s.is_known = false;
+  for (;; ++at) {
+    if (*at == 'm') s.is_new = true;
+    else if (*at == 'h') s.number = s.number == sizeof(int) ? sizeof(short) : sizeof(char);
+    else if (*at != '\0' && std::strchr("lLqjzt", *at) != nullptr) {
+      s.number = sizeof(long);
+      s.real = *at == 'L' || s.is_wide ? sizeof(long double) : sizeof(double);
+      s.is_wide = true;
+    } else break;
+  }
+  s.letter = *at;
+  if (*at != '\0') ++at;
+  if (s.letter == '[') at = behind_set(at);
+  return s;
+}
+
+// How many bytes stand at `to` now; 0: the letter is unknown.
+std::size_t bytes_scanned(const scanned& s, const void* to) {
+  if (s.letter == '\0') return 0;
+  const bool is_text = std::strchr("cCsS[", s.letter) != nullptr;
+  if (s.letter == 'p' || (is_text && s.is_new)) return sizeof(void*);
+  if (is_text) {
+    const bool is_wide = s.is_wide || s.letter == 'C' || s.letter == 'S';
+    const std::size_t each = is_wide ? sizeof(wchar_t) : 1;
+    if (s.letter == 'c' || s.letter == 'C') return std::size_t(std::max(s.width, 1)) * each;
+    return ((is_wide ? std::wcslen(static_cast<const wchar_t*>(to))
+                     : std::strlen(static_cast<const char*>(to))) +
+            1) *
+           each;
+  }
+  if (std::strchr("dinouxX", s.letter) != nullptr) return s.number;
+  return std::strchr("aAeEfFgG", s.letter) != nullptr ? s.real : 0;
+}
+
 }  // namespace
 
 void call_reads_parts(const iovec* parts, std::size_t count, engine::place where) {
@@ -138,6 +194,29 @@ void call_reads_format(const char* format, std::va_list list, engine::place wher
       default: break;
     }
     break;  // unknown: what follows is, too
+  }
+  va_end(left);
+}
+
+// (Whether what counts the characters at the end was reached, the result does not say: it was where
+// nothing stands between.)
+void call_wrote_scanned(const char* format, std::va_list list, int assigned, engine::place where) {
+  if (format == nullptr || assigned <= 0) return;
+  const engine_scope inside;
+  std::va_list left;
+  va_copy(left, list);
+  const char* behind_last = nullptr;
+  for (const char* at = std::strchr(format, '%'); at != nullptr; at = std::strchr(at, '%')) {
+    const char* const begin = at;
+    const scanned s = read_scanned(++at);
+    if (!s.is_known) break;
+    if (s.letter == '%' || !s.is_kept) continue;
+    if (assigned == 0 && (s.letter != 'n' || begin != behind_last)) break;
+    const void* const to = va_arg(left, const void*);
+    const std::size_t bytes = bytes_scanned(s, to);
+    if (bytes == 0) break;  // unknown: what follows is, too
+    engine::access_by_call(address_of(to), bytes, engine::kind::write, where);
+    if (s.letter != 'n' && --assigned == 0) behind_last = at;
   }
   va_end(left);
 }

@@ -40,4 +40,7 @@ void call_wrote_parts(const iovec* parts, std::size_t count, std::size_t bytes,
 // A format of printf(), and the strings among its arguments. (The list is not changed.)
 void call_reads_format(const char* format, std::va_list list, engine::place where);
 
+// What scanf() and its like have written of `assigned` conversions, which is what they return.
+void call_wrote_scanned(const char* format, std::va_list list, int assigned, engine::place where);
+
 }  // namespace syncopate::instrument

@@ -28,6 +28,7 @@ namespace {
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t look_outside_ns = 1'000'000;  // of the machine's time
 constexpr int outside_ms = 1;                         // of this computer's
+constexpr int command_ms = 10'000;                    // of this computer's, for a command
 constexpr int say_after_looks = 5000;
 
 // One thread that waits for files; on its fiber's stack.
@@ -49,6 +50,7 @@ struct files_state {
   std::vector<unsigned> own;  // by file: which of the program's pipes, from 1; 0: none
   unsigned pipes = 0;         // that it has made
   std::vector<timer> timers;
+  std::vector<int> of_commands;
   bool has_child = false;
 };
 files_state& state() {
@@ -81,6 +83,19 @@ bool is_from_outside(const pollfd* files, nfds_t count) {
   if (state().has_child) return true;
   return std::any_of(files, files + count,
                      [&](const pollfd& each) { return each.fd >= 0 && pipe_of(each.fd) == 0; });
+}
+
+// Of this computer's time, how long a look may take. The first costs none, but for a command's
+// output; later ones do, where nothing has come since.
+int patience(const pollfd* files, nfds_t count, bool outside, int looks) {
+  const std::vector<int>& commands = state().of_commands;
+  const auto is_commands = [&](const pollfd& each) {
+    return (each.events & POLLIN) != 0 &&
+           std::find(commands.begin(), commands.end(), each.fd) != commands.end();
+  };
+  if (looks == 0 && engine::runs_again() && std::any_of(files, files + count, is_commands))
+    return command_ms;
+  return outside && looks > 0 ? outside_ms : 0;
 }
 
 // Fills the timers whose time has come; returns when the next one's comes (0: never).
@@ -149,8 +164,7 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
     const bool outside = is_from_outside(files, count);
     if (!takes)
       for (nfds_t i = 0; i < count; ++i) order_call(files[i].fd, POLLIN, where);
-    // The first look costs no time of this computer; later ones do, where nothing has come since.
-    const int ready = real_poll(files, count, outside && looks > 0 ? outside_ms : 0);
+    const int ready = real_poll(files, count, patience(files, count, outside, looks));
     if (ready < 0 && ready != -EINTR) {
       errno = -ready;
       return -1;
@@ -239,6 +253,12 @@ void forget_file(int file) {
   files_state& all = state();
   if (pipe_of(file) != 0) all.own[static_cast<std::size_t>(file)] = 0;
   std::erase_if(all.timers, [&](const timer& each) { return each.file == file; });
+  std::erase(all.of_commands, file);
+}
+
+void note_command(int file) {
+  const engine_scope inside;
+  state().of_commands.push_back(file);
 }
 
 void forget_file_waits() {
@@ -250,6 +270,7 @@ void forget_file_waits() {
   all.own.clear();
   all.pipes = 0;
   all.timers.clear();
+  all.of_commands.clear();
 }
 
 void note_child() {

@@ -343,11 +343,22 @@ OPEN(fdopen, (int file, const char* mode), file, mode)
 OPEN_OTHER(tmpfile, ())
 OPEN_OTHER(tmpfile64, ())
 OPEN_OTHER(fmemopen, (void* at, std::size_t n, const char* mode) noexcept, at, n, mode)
-OPEN_OTHER(popen, (const char* command, const char* mode), command, mode)
+SYNCOPATE_EXPORT std::FILE* popen(const char* command, const char* mode) {
+  const auto* const where = SYNCOPATE_CALLER;
+  end_transaction("popen", where);
+  auto real = [&] { return SYNCOPATE_REAL(popen)(command, mode); };
+  std::FILE* const stream =
+      open_stream([](void* call) { return (*static_cast<decltype(real)*>(call))(); }, &real, where);
+  if (stream != nullptr && by_program(where)) note_command(fileno_unlocked(stream));
+  return stream;
+}
 SYNCOPATE_EXPORT int pclose(std::FILE* stream) {
   const auto* const where = SYNCOPATE_CALLER;
   end_transaction("pclose", where);
-  if (by_program(where)) forget_stream(stream, where);
+  if (by_program(where)) {
+    forget_file(fileno_unlocked(stream));
+    forget_stream(stream, where);
+  }
   return SYNCOPATE_REAL(pclose)(stream);
 }
 SYNCOPATE_EXPORT std::FILE* freopen(const char* path, const char* mode, std::FILE* stream) {
@@ -426,8 +437,14 @@ static int scan(std::FILE* stream, const char* name, const char* format, std::va
   auto* const real = find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
   if (!by_program(where)) return real(stream, format, list);
   end_transaction(name, where);
+  call_reads_text(format, where);
   const stream_call held(stream, name, where);
-  return take(stream, name, where, [&] { return real(stream, format, list); });
+  std::va_list written;
+  va_copy(written, list);
+  const int got = take(stream, name, where, [&] { return real(stream, format, list); });
+  call_wrote_scanned(format, written, got, where);
+  va_end(written);
+  return got;
 }
 #define SCAN(name, own, stream, parameters, last)                          \
   SYNCOPATE_EXPORT int own parameters __asm__(name);                       \

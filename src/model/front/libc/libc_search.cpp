@@ -1,16 +1,26 @@
 // libc_search.cpp -- the C library's functions that look for something in strings and memory, or
-// take strings apart. (libc_strings.cpp has those that copy and compare.)
+// take strings apart, and its one hash table. (libc_strings.cpp has those that copy and compare.)
 #if !defined(__NO_INLINE__)
 #define __NO_INLINE__ 1
 #endif
 #include <cstring>
 
+#include <search.h>
 #include <strings.h>
 
 #include "model/front/libc/call_memory.h"
+#include "model/front/libc/libc_search.h"
 
 namespace syncopate::instrument {
 namespace {
+
+// What the C library remembers for all threads: the rest of what strtok() takes apart, and the
+// table of hsearch(), whose memory is the program's.
+struct remembered {
+  char* rest;
+  hsearch_data table;
+};
+constinit remembered of_all{};
 
 // How much of a string is read by who finds something at `at`, `bytes` long, or nothing.
 void read_up_to(const char* text, const char* at, std::size_t bytes, engine::place where) {
@@ -65,6 +75,9 @@ char* take_token(char* text, const char* set, char** rest, engine::place where) 
 }
 
 }  // namespace
+
+void forget_searches() { of_all = {}; }
+
 }  // namespace syncopate::instrument
 
 using namespace syncopate::instrument;
@@ -116,12 +129,10 @@ SYNCOPATE_EXPORT char* strtok_r(char* text, const char* set, char** rest) noexce
   if (!by_program(where)) return SYNCOPATE_REAL(strtok_r)(text, set, rest);
   return take_token(text, set, rest, where);
 }
-// What it remembers is one variable of all threads.
 SYNCOPATE_EXPORT char* strtok(char* text, const char* set) noexcept {
-  static char* rest = nullptr;
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where)) return SYNCOPATE_REAL(strtok)(text, set);
-  return take_token(text, set, &rest, where);
+  return take_token(text, set, &of_all.rest, where);
 }
 SYNCOPATE_EXPORT char* strsep(char** text, const char* set) noexcept {
   const auto* const where = SYNCOPATE_CALLER;
@@ -133,4 +144,25 @@ SYNCOPATE_EXPORT char* strsep(char** text, const char* set) noexcept {
   *text = *end != '\0' ? end + 1 : nullptr;
   if (*end != '\0') *end = '\0';
   return begin;
+}
+
+SYNCOPATE_EXPORT int hcreate(std::size_t entries) noexcept {
+  if (const auto* const where = SYNCOPATE_CALLER; by_program(where))
+    call_wrote(&of_all.table, sizeof of_all.table, where);
+  return ::hcreate_r(entries, &of_all.table);
+}
+SYNCOPATE_EXPORT void hdestroy() noexcept {
+  if (const auto* const where = SYNCOPATE_CALLER; by_program(where))
+    call_wrote(&of_all.table, sizeof of_all.table, where);
+  ::hdestroy_r(&of_all.table);
+}
+SYNCOPATE_EXPORT ENTRY* hsearch(ENTRY item, ACTION action) noexcept {
+  if (const auto* const where = SYNCOPATE_CALLER; by_program(where)) {
+    call_reads_text(item.key, where);
+    if (action == ENTER) call_wrote(&of_all.table, sizeof of_all.table, where);
+    else call_reads(&of_all.table, sizeof of_all.table, where);
+  }
+  ENTRY* found = nullptr;
+  ::hsearch_r(item, action, &found, &of_all.table);
+  return found;
 }

@@ -9,7 +9,11 @@
 #include <cstdlib>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
 
+#include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/call_memory.h"
 
 namespace syncopate::instrument {
@@ -39,6 +43,68 @@ int print_anew(char** to, const char* format, std::va_list list, engine::place w
   const int length = SYNCOPATE_REAL(vasprintf)(to, format, list);
   if (seen) call_wrote(to, sizeof *to, where);
   return length;
+}
+
+// ---- sscanf() ----------------------------------------------------------------------------------
+
+using scan_list = int(const char*, const char*, std::va_list);
+scan_list* real_scan(const char* name) {
+  static constinit std::atomic<void*> slots[3];
+  const bool is_99 = std::strstr(name, "99") != nullptr, is_23 = std::strstr(name, "23") != nullptr;
+  const char* const of_lists = is_99 ? "__isoc99_vsscanf" : is_23 ? "__isoc23_vsscanf" : "vsscanf";
+  return find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
+}
+
+// The same conversions, of which none is kept.
+std::string without_results(const char* format) {
+  std::string result;
+  for (const char* at = format; *at != '\0'; ++at) {
+    result += *at;
+    if (*at != '%') continue;
+    if (at[1] == '%') result += *++at;
+    else if (at[1] != '*') result += '*';
+  }
+  return result;
+}
+
+int scan_nothing(std::FILE* stream, const char* format, ...) {
+  std::va_list none;
+  va_start(none, format);
+  const int result = SYNCOPATE_REAL(vfscanf)(stream, format, none);
+  va_end(none);
+  return result;
+}
+
+// How many characters a scan takes: a stream of the same text tells. What it looks at is one more.
+std::size_t scanned_bytes(const char* text, const char* format) {
+  const engine_scope inside;
+  const std::size_t length = std::strlen(text);
+  std::FILE* const stream =
+      length != 0 ? ::fmemopen(const_cast<char*>(text), length, "r") : nullptr;
+  if (stream == nullptr) return length + 1;
+  scan_nothing(stream, without_results(format).c_str());
+  const long taken = std::ftell(stream);
+  std::fclose(stream);
+  return taken < 0 ? length + 1 : std::min(length, static_cast<std::size_t>(taken)) + 1;
+}
+
+// How much it writes is known only afterwards: too late for what a hardware transaction takes back.
+int scan(const char* text, const char* name, const char* format, std::va_list list,
+         engine::place where) {
+  auto* const real = real_scan(name);
+  if (!by_program(where)) return real(text, format, list);
+  if (in_transaction()) {
+    const engine_scope inside;
+    engine::htm_unfriendly(where);
+  }
+  call_reads_text(format, where);
+  call_reads(text, scanned_bytes(text, format), where);
+  std::va_list written;
+  va_copy(written, list);
+  const int assigned = real(text, format, list);
+  call_wrote_scanned(format, written, assigned, where);
+  va_end(written);
+  return assigned;
 }
 
 // A number is read up to the character that ends it.
@@ -119,3 +185,23 @@ CONVERT_ALL(int, atoi, strtol, 10)
 CONVERT_ALL(long, atol, strtol, 10)
 CONVERT_ALL(long long, atoll, strtoll, 10)
 CONVERT_ALL(double, atof, strtod)
+
+// sscanf, by each of the names that headers give it.
+#define SCANS(prefix, own)                                                                     \
+  SYNCOPATE_EXPORT int own##sscanf(const char* text, const char* format,                       \
+                                   ...) __asm__(prefix "sscanf");                              \
+  SYNCOPATE_EXPORT int own##sscanf(const char* text, const char* format, ...) {                \
+    std::va_list list;                                                                         \
+    va_start(list, format);                                                                    \
+    const int result = scan(text, prefix "sscanf", format, list, SYNCOPATE_CALLER);            \
+    va_end(list);                                                                              \
+    return result;                                                                             \
+  }                                                                                            \
+  SYNCOPATE_EXPORT int own##vsscanf(const char* text, const char* format,                      \
+                                    std::va_list) __asm__(prefix "vsscanf");                   \
+  SYNCOPATE_EXPORT int own##vsscanf(const char* text, const char* format, std::va_list list) { \
+    return scan(text, prefix "vsscanf", format, list, SYNCOPATE_CALLER);                       \
+  }
+SCANS("", syncopate_)
+SCANS("__isoc99_", syncopate_99_)
+SCANS("__isoc23_", syncopate_23_)

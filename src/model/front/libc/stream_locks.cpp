@@ -12,6 +12,7 @@
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/layout.h"
+#include "model/front/program/standard_streams.h"
 #include "model/front/pthread/objects.h"
 
 extern "C" void _IO_doallocbuf(std::FILE*);  // glibc's: gives a stream its buffer
@@ -66,6 +67,11 @@ pthread_mutex_t& lock_of(std::FILE* stream) {
 
 bool takes_lock(std::string_view function) {
   return !function.ends_with("_unlocked") && !function.starts_with("__");
+}
+
+// By std::cout and its like, which need not lock it any more.
+bool is_apart(engine::place where) {
+  return standard_streams_apart() && cpp_library_code.has(where);
 }
 
 // What a module refers to elsewhere, by the loader's tables.
@@ -164,7 +170,8 @@ stream_call::stream_call(std::FILE* stream, std::string_view function, engine::p
       where_(where) {
   if (stream_ != nullptr) lock_stream(stream_, where_);
   // Who does not lock it has to have it alone.
-  else if (!takes_lock(function) && by_program(where)) call_wrote(stream, sizeof *stream, where);
+  else if ((!takes_lock(function) || is_apart(where)) && by_program(where))
+    call_wrote(stream, sizeof *stream, where);
 }
 stream_call::~stream_call() {
   if (stream_ != nullptr) unlock_stream(stream_, where_);

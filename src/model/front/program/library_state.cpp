@@ -21,8 +21,10 @@
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/libc_search.h"
 #include "model/front/program/begun_files.h"
 #include "model/front/program/process_limits.h"
+#include "model/front/program/standard_streams.h"
 
 namespace syncopate::instrument {
 
@@ -168,6 +170,7 @@ void keep_library_state() {
   kept->locale = ::setlocale(LC_ALL, nullptr);
   ::sigprocmask(SIG_SETMASK, nullptr, &kept->signals);
   keep_begun_files();
+  keep_standard_streams();
 }
 
 void restore_library_state() {
@@ -181,6 +184,8 @@ void restore_library_state() {
   kept->limits.restore();
   restore_files();
   restore_begun_files();
+  restore_standard_streams();
+  forget_searches();
 }
 
 void note_locale(engine::place where) {

@@ -16,6 +16,7 @@
 
 #include "model/front/engine.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/memory_resources.h"
 #include "model/front/libc/stream_locks.h"
 #include "model/front/program/client.h"
 #include "model/front/program/identity.h"
@@ -142,6 +143,7 @@ int start_machine(int count, char** given, char**) {
   copy_environment(count, given);
   tell_of_shared_objects();
   find_stream_locks();
+  watch_memory_resources();
   const int status = status_with_client(engine::run(run_program));
   // Handlers that are left belong to a program that was stopped; its state may be anything.
   exit_handlers().clear();

@@ -143,9 +143,8 @@ class Evidence:
         last = max(by["date"] for by in (document["measured"], *document.get("others", [])))
         return [
             f"All programs at size small, measured until {last}: {len(runs)} runs"
-            f" (each variant of each program, two threads), {failed} failed; the slowest"
-            f" ({slowest['suite']}/{slowest['program']}, {slowest['variant']}) took"
-            f" {slowest['seconds']:.1f} s: {link(self.root, file, DOCS)}."
+            f", {failed} failed; the slowest took {slowest['seconds']:.1f} s:"
+            f" {link(self.root, file, DOCS)}."
         ]
 
     def text(self, items: list[str]) -> str:
@@ -276,8 +275,7 @@ def of_seeds(evidence: Evidence) -> str:
     return (
         f"Of the {len(counts)} simulated points, {counts.count(most)} were run with {most} seeds,"
         f" the others {others}. {sure} of the {len(rows)} statements that are judged by simulated"
-        " results rest on intervals in all of their values; of the others, another seed may turn"
-        " some."
+        " results rest on intervals alone; others may turn."
     )
 
 

@@ -159,13 +159,26 @@ def alone(results: Results, series: str) -> float:
     return 100 * (share(found, 1) + share(found, 2))
 
 
-def table_row(results: Results, number_of: int, *stages: str) -> Claim:
-    """The shares of one of the paper's tables that it prints, for both branches. They follow from
-    the code and its compiler, not from the machine's processors."""
-    columns = {1: "in flight", 2: "at start"}
+def table_rows(results: Results, number_of: int, *stages: str) -> list[Claim]:
+    """The shares of one of the paper's tables, for both branches. What serializes for a call that
+    is unsafe follows from the code and its compiler; how many abort so often that they run alone,
+    from how many transactions meet, so from the machine, too."""
+    what, said = " and ".join(stages), f"table {number_of}: how many transactions run alone"
+    return [
+        table_row(results, {1: "in flight", 2: "at start"}, stages,
+                  f"table {number_of}: {what}, how many transactions run alone for a call",
+                  f"{said}, {what}"),
+        table_row(results, {3: "after aborts"}, stages,
+                  f"table {number_of}: {what}, how many transactions run alone after aborts",
+                  f"{said}, {what}", not_the_papers(results.figure.machine)),
+    ]  # fmt: skip
+
+
+def table_row(results: Results, columns: dict[int, str], stages: tuple[str, ...], paper: str,
+              headline: str, beyond: str = "") -> Claim:  # fmt: skip
     places = [(series, i) for series in branches(*stages) for i in columns]
     return claim(
-        f"table {number_of}: {' and '.join(stages)}, how many transactions run alone",
+        paper,
         number(
             {f"{series}: {columns[i]}": round(100 * share(STATED[series], i), 1)
              for series, i in places},
@@ -176,5 +189,6 @@ def table_row(results: Results, number_of: int, *stages: str) -> Claim:
          for series, i in places},
         "; ".join(WHY_COUNTS[stage] for stage in stages),
         unit=" %",
-        headline=f"table {number_of}: how many transactions run alone, {' and '.join(stages)}",
+        headline=headline,
+        beyond=beyond,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from math import nan
 
 from claims import claim
 from common import Claim, Results, main
-from gcc_tm import WHY_COUNTS, alone, branches, compared, figure, table_row
+from gcc_tm import WHY_COUNTS, alone, branches, compared, figure, table_rows
 from rules import equal, more, no_loss
 
 STAGES = ("relaxed", "callable")
@@ -26,7 +26,7 @@ def claims(results: Results) -> list[Claim]:
     share = {series: alone(results, series) for series in branches(*STAGES)}
     return [
         *made,
-        table_row(results, 1, *STAGES),
+        *table_rows(results, 1, *STAGES),
         claim(
             "callable does not change how many run alone",
             equal(),

@@ -4,7 +4,7 @@
 import sys
 
 from common import Claim, Results, main
-from gcc_tm import branches, compared, figure, table_row
+from gcc_tm import branches, compared, figure, table_rows
 from rules import more
 
 STAGES = ("callable", "max")
@@ -18,7 +18,7 @@ def claims(results: Results) -> list[Claim]:
                          "more transactions, but fewer of them alone")  # fmt: skip
     made += compared(results, "IT-Max: the slowdown is more pronounced than IP-Max's", "it-max",
                      "ip-max", more(), "its transactions are fewer by half")  # fmt: skip
-    return [*made, table_row(results, 2, "max")]
+    return [*made, *table_rows(results, 2, "max")]
 
 
 FIGURE = figure("fig6", "maximal", branches(*STAGES), claims, (2, STAGES))

@@ -6,7 +6,7 @@ from math import nan
 
 from claims import claim
 from common import Claim, Results, main
-from gcc_tm import CHEAP_ALONE, WHY_COUNTS, alone, branches, compared, figure, table_row
+from gcc_tm import CHEAP_ALONE, WHY_COUNTS, alone, branches, compared, figure, table_rows
 from rules import less, more
 
 STAGES = ("callable", "max", "lib")
@@ -26,7 +26,7 @@ def claims(results: Results) -> list[Claim]:
     }
     return [
         *made,
-        table_row(results, 3, "lib"),
+        *table_rows(results, 3, "lib"),
         claim(
             "fewer transactions run alone",
             less(),

@@ -14,7 +14,7 @@ from gcc_tm import (
     counts,
     figure,
     not_the_papers,
-    table_row,
+    table_rows,
 )
 from rules import equal, less
 
@@ -30,7 +30,7 @@ def claims(results: Results) -> list[Claim]:
     it, ip = (counts(results, f"{branch}-on-commit")[3] for branch in ("it", "ip"))
     return [
         *made,
-        table_row(results, 4, "on-commit"),
+        *table_rows(results, 4, "on-commit"),
         claim(
             "IT: fewer run alone after aborts than in IP (8K to 48K)",
             less(),

@@ -24,16 +24,20 @@ class Headline:
 
     @property
     def ours(self) -> str:
-        elsewhere = dict.fromkeys(row.beyond for row in self.rows if row.beyond)
+        tested = [row for row in self.rows if not row.beyond]
+        if tested:
+            rest = len(tested) < len(self.rows)
+            return self.values(tested) + "; the rest not tested" * rest
+        elsewhere = dict.fromkeys(row.beyond for row in self.rows)
         before = "".join(f"not tested, but {why}: " for why in elsewhere)
-        return before + self.values
+        return before + self.values(self.rows)
 
-    @property
-    def values(self) -> str:
-        text = "; ".join(row.ours for row in self.rows)
+    @staticmethod
+    def values(rows: list[Claim]) -> str:
+        text = "; ".join(row.ours for row in rows)
         if len(text) <= SHOWN:
             return text
-        parts = [part for row in self.rows for part in row.parts]
+        parts = [part for row in rows for part in row.parts]
         missed = sum(len(part.rule.failing(part.values)) for part in parts)
         many = sum(len(part.values) for part in parts)
         return f"{many - missed} of {many} values agree"

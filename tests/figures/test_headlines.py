@@ -36,6 +36,15 @@ def test_a_headline_is_as_good_as_its_worst_row(figure, rows, verdict, why):
     assert found.figures == [figure]
 
 
+def test_what_is_tested_is_shown_without_what_is_not(figure):
+    rows = [row(more(), 2), row(more(), 3, beyond="on a laptop")]
+    (found,) = headlines([(figure, rows)])
+    assert found.verdict is Verdict.NOT
+    assert found.ours == "program 2x; the rest not tested"
+    (alone,) = headlines([(figure, rows[1:])])
+    assert alone.ours == "not tested, but on a laptop: program 3x"
+
+
 def of_paper(name: str):
     paper = next(each for each in PAPERS if each["name"] == name)
     documents = {

@@ -1,7 +1,7 @@
 # How tests are found: by folder. A new source file is a new test; no list needs an entry.
 
-# What no test may take, in seconds. Past it tests/deadline ends the test and tells what its threads
-# wait for; ctest's own TIMEOUT, which tells nothing, is for what escapes that.
+# What no test may take, in seconds, waits for a processor aside. Past it tests/deadline ends the test
+# and tells what its threads wait for; ctest's own TIMEOUT, which tells nothing, is for what escapes that.
 set(SYNCOPATE_TEST_SECONDS 60 CACHE STRING "Seconds after which a test that hangs is ended")
 
 set(SYNCOPATE_DEADLINE "${CMAKE_BINARY_DIR}/tests/deadline")
@@ -66,7 +66,7 @@ function(syncopate_gtest_folder name)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     # The option matters under the thread sanitizer alone: children of fork start threads.
-    PROPERTIES LABELS ${name} TIMEOUT 120 ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
+    PROPERTIES LABELS ${name} TIMEOUT 1200 ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
 endfunction()
 
 # The Python interpreter that runs the tests: the build folder's virtual environment where setup

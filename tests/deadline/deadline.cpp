@@ -1,16 +1,21 @@
 // deadline.cpp -- runs a test, and ends it when it takes too long, after telling what each of its
-// processes and threads waits for. ctest's own TIMEOUT says only that it came.
+// processes and threads waits for. ctest's own TIMEOUT says only that it came. Time in which one of
+// the threads waits for a processor does not count: beside many others a test may take minutes for
+// what takes it a second.
 //
 // Usage: deadline SECONDS COMMAND [ARGUMENT...]
 // The status is the command's; a signal that ended it ends this, too; 124: it took too long; 125: a
 // library that LD_PRELOAD names is not there. The loader goes on without it, and what the test says
 // would be said of a program without the library.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -108,6 +113,55 @@ void tell(pid_t process) {
     std::fputs("  eu-stack (package elfutils) could not show the stacks\n", stderr);
 }
 
+// What the threads of a family have waited for processors.
+struct delays {
+  double longest = 0;                    // of one thread, in seconds
+  std::map<pid_t, std::string> wanting;  // threads that want one now: how long they have run
+};
+
+delays delays_of(const std::vector<pid_t>& family) {
+  delays found;
+  for (const pid_t process : family) {
+    const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+    for (const pid_t task : numbers_in(tasks)) {
+      const std::string thread = tasks + "/" + std::to_string(task);
+      const std::string state = first_line(thread + "/stat");
+      std::ifstream told(thread + "/schedstat");
+      std::string ran;
+      double delay = 0;  // nanoseconds
+      told >> ran >> delay;
+      found.longest = std::max(found.longest, delay * 1e-9);
+      const std::size_t name_ends = state.rfind(')');
+      if (name_ends != std::string::npos && state.compare(name_ends, 3, ") R") == 0)
+        found.wanting[task] = ran;
+    }
+  }
+  return found;
+}
+
+double now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// How many of `seconds` a test has left that began then; 0: none.
+double left(pid_t process, int seconds, double begun) {
+  const double took = now() - begun;
+  std::vector<pid_t> family;
+  add_family(process, family);
+  const delays before = delays_of(family);
+  const timespec look = {0, 200'000'000};
+  ::nanosleep(&look, nullptr);
+  const delays after = delays_of(family);
+  // A wait is in a thread's delay only when it is over.
+  for (const auto& [thread, ran] : after.wanting)
+    if (const auto found = before.wanting.find(thread);
+        found != before.wanting.end() && found->second == ran)
+      return 1;
+  return std::max(seconds - (took - after.longest), 0.0);
+}
+
 void end_family(pid_t process, int seconds) {
   ::unsetenv("LD_PRELOAD");  // meant for the test, not for eu-stack
   ::unsetenv("LD_LIBRARY_PATH");
@@ -155,10 +209,15 @@ int main(int argc, char** argv) {
   if (child < 0) return std::perror("deadline: fork"), cannot_run;
   if (child == 0) become(argv + 2, before);
 
-  const timespec limit = {seconds, 0};
+  const double begun = now();
+  timespec limit = {seconds, 0};
   for (int status;;) {
     if (::waitpid(child, &status, WNOHANG) == child) return end_like(status);
     if (::sigtimedwait(&child_ended, nullptr, &limit) < 0 && errno == EAGAIN) {
+      if (const double more = left(child, seconds, begun); more > 0) {
+        limit.tv_sec = static_cast<time_t>(more) + 1;
+        continue;
+      }
       end_family(child, seconds);
       ::waitpid(child, &status, 0);
       return took_too_long;

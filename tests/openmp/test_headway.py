@@ -1,11 +1,14 @@
-"""Watchdogs of ours (headway.h, tests/external/standard.py): they end the hung, not the starved."""
+"""Watchdogs of ours end what hangs, not what starves.
+
+They are headway.h, tests/deadline and what tests/external/standard.py has for suites.
+"""
 
 import os
 import subprocess
 import sys
 
 import pytest
-from openmp_runs import HERE, ROOT, source
+from openmp_runs import HERE, PROGRAMS, ROOT, source
 
 sys.path.insert(0, str(ROOT / "tests" / "external"))
 import standard
@@ -40,6 +43,7 @@ int main(int argc, char **argv) {
 }
 """
 LEAST = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "nice", "-n", "19"]
+DEADLINE = PROGRAMS.parent / "deadline" / "deadline"
 LATER = "1000"  # Seconds: not the program's own watchdog.
 
 pytestmark = pytest.mark.long
@@ -72,6 +76,16 @@ def test_what_hangs_is_ended(program, how):
 
 def test_what_starves_is_not(program, starved):
     assert subprocess.run([*starved, program, "works"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("how", ["sleeps", "polls"])
+def test_the_deadline_ends_what_hangs(program, how):
+    assert subprocess.run([DEADLINE, "1", program, how, LATER], check=False).returncode == 124
+
+
+def test_the_deadline_waits_for_what_starves(program, starved):
+    command = [DEADLINE, "1", *starved, program, "works", LATER]
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 def script(folder, *command):

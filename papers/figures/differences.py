@@ -54,7 +54,7 @@ def changed_machine(name: str, fields: dict, folder: Path) -> Path:
         raise Refusal(f"{name}.toml has no {', '.join(left)}")
     text = "\n".join(lines) + "\n"
     file = folder / f"{name}-{abs(hash(text))}.toml"
-    file.write_text(text, encoding="utf-8")
+    wholefile.write(file, [text])  # two settings may be of the same machine, and one at its runs
     return file
 
 

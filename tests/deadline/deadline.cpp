@@ -1,7 +1,7 @@
 // deadline.cpp -- runs a test, and ends it when it takes too long, after telling what each of its
 // processes and threads waits for. ctest's own TIMEOUT says only that it came. Time in which one of
 // the threads waits for a processor does not count: beside many others a test may take minutes for
-// what takes it a second.
+// what takes it a second. But where its own threads keep the processors from each other, it does.
 //
 // Usage: deadline SECONDS COMMAND [ARGUMENT...]
 // The status is the command's; a signal that ended it ends this, too; 124: it took too long; 125: a
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <dirent.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -113,9 +114,10 @@ void tell(pid_t process) {
     std::fputs("  eu-stack (package elfutils) could not show the stacks\n", stderr);
 }
 
-// What the threads of a family have waited for processors.
+// What the threads of a family have had of the processors.
 struct delays {
-  double longest = 0;                    // of one thread, in seconds
+  double longest = 0;                    // that one thread has waited for one, in seconds
+  double ran = 0;                        // all of them together
   std::map<pid_t, std::string> wanting;  // threads that want one now: how long they have run
 };
 
@@ -128,8 +130,9 @@ delays delays_of(const std::vector<pid_t>& family) {
       const std::string state = first_line(thread + "/stat");
       std::ifstream told(thread + "/schedstat");
       std::string ran;
-      double delay = 0;  // nanoseconds
+      double delay = 0;  // nanoseconds, both
       told >> ran >> delay;
+      found.ran += std::atof(ran.c_str()) * 1e-9;
       found.longest = std::max(found.longest, delay * 1e-9);
       const std::size_t name_ends = state.rfind(')');
       if (name_ends != std::string::npos && state.compare(name_ends, 3, ") R") == 0)
@@ -145,6 +148,11 @@ double now() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+double processors() {
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
 // How many of `seconds` a test has left that began then; 0: none.
 double left(pid_t process, int seconds, double begun) {
   const double took = now() - begun;
@@ -154,12 +162,14 @@ double left(pid_t process, int seconds, double begun) {
   const timespec look = {0, 200'000'000};
   ::nanosleep(&look, nullptr);
   const delays after = delays_of(family);
+  const double at_least = after.ran / processors();  // nobody else has had these
+  if (at_least >= seconds) return 0;
   // A wait is in a thread's delay only when it is over.
   for (const auto& [thread, ran] : after.wanting)
     if (const auto found = before.wanting.find(thread);
         found != before.wanting.end() && found->second == ran)
       return 1;
-  return std::max(seconds - (took - after.longest), 0.0);
+  return std::max(seconds - std::max(took - after.longest, at_least), 0.0);
 }
 
 void end_family(pid_t process, int seconds) {

@@ -1,6 +1,7 @@
 """tests/deadline: what runs the other tests gives their status, and ends and explains the hung."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -42,6 +43,28 @@ def test_the_hung_are_ended_and_told_with_their_children():
     assert "read" in done.stderr and "wait" in done.stderr
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
     assert children == []
+
+
+POLLING = """
+#include <pthread.h>
+static void* poll(void* unused) { for (volatile int i = 0;; ++i) continue; return unused; }
+int main(void) {
+  pthread_t threads[32];
+  for (int i = 0; i < 32; ++i) pthread_create(threads + i, 0, poll, 0);
+  return pthread_join(threads[0], 0);
+}
+"""
+
+
+def test_threads_that_keep_each_other_from_the_processors_are_not_starved(tmp_path):
+    compiled = ["gcc", "-x", "c", "-", "-pthread", "-o", tmp_path / "polling"]
+    subprocess.run(compiled, input=POLLING, text=True, check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert run(1, tmp_path / "polling").returncode == 124
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Others may run beside it: what counts is the processor time that it could have.
+    used = after.ru_utime - before.ru_utime
+    assert 0 < used < 4 * len(os.sched_getaffinity(0))
 
 
 def test_bad_use_is_one_line():

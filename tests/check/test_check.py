@@ -1,6 +1,7 @@
 """Every primitive under every interleaving: passed, or bounded where that is known; every mutant
 caught."""
 
+import functools
 import json
 import os
 import re
@@ -157,6 +158,7 @@ BOUNDED_WHEN_CALM = {
 }
 
 
+@functools.cache
 def scenarios(program: str) -> list[str]:
     environment = {**os.environ, "SYNCOPATE_QUIET": "1"}
     command = [str(PROGRAMS / program)]
@@ -385,3 +387,33 @@ def test_mutant_is_caught(program: str, scenario: str) -> None:
     assert replayed["failure"]["kind"] == result["failure"]["kind"]
     if scenario.startswith("broken_"):  # found by the lock's own invariants
         assert re.search(r"::check_(invariants|held|at_rest|waiting)\(", result["output"])
+
+
+def to_the_end() -> list[tuple[str, str, str]]:
+    """Every scenario of which a search of one process has seen the end every day, or whose mistake
+    it finds, with its options."""
+    late = set(REGIME_AFTER_LONG)
+    ends = [each for each in of(*every_check()) if each not in set(not_to_the_end())]
+    ends += of("mutants_check", "tm_waiting_check", "team_wait_check")
+    ends += [each for each in of("regime_check") if each[1] not in late]
+    calm = passed_when_calm() + [each for each in of("regime_check") if each[1] in late]
+    return [(*each, SOUNDLY) for each in ends] + [(*each, CALM) for each in calm]
+
+
+# (A limit of executions would keep the search in one process.)
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario", "options"), to_the_end())
+def test_two_processes_say_what_one_says(program: str, scenario: str, options: str) -> None:
+    said = [
+        explore(program, scenario, 0, SYNCOPATE_EXPLORE=f"{options},jobs={jobs}") for jobs in (1, 2)
+    ]
+    of_one, of_two = (
+        (
+            each["verdict"],
+            each["executions"],
+            [each.get("failure", {}).get(part) for part in ("kind", "schedule")],
+        )
+        for each in said
+    )
+    assert of_one == of_two
+    assert of_one[0] == ("failed" if program == "mutants_check" else "passed"), said[0]["output"]

@@ -16,6 +16,8 @@ PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 LIBRARY = PREFIX / "lib" / "libsyncopate-openmp.so.0"
 PROGRAMS = Path(os.environ.get("SYNCOPATE_BUILD_DIR") or ROOT / "build") / "tests" / "openmp"
 SECONDS = 60
+# Before a command: ends it, and says where it hangs; waits for processors aside.
+DEADLINE = (str(PROGRAMS.parent / "deadline" / "deadline"), str(SECONDS))
 
 OURS = ("LD_PRELOAD", "SYNCOPATE", "OMP_", "GOMP_", "KMP_")
 
@@ -32,11 +34,10 @@ def environment(ours, **variables):
 def run(command, ours=True, **variables):
     """Runs to the end; the result has text streams. Fails the test unless the status is 0."""
     done = subprocess.run(
-        [str(word) for word in command],
+        [*DEADLINE, *map(str, command)],
         env=environment(ours, **variables),
         capture_output=True,
         text=True,
-        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stderr}"

@@ -10,7 +10,7 @@ import subprocess
 from itertools import product
 
 import pytest
-from openmp_runs import HERE, compiled, environment, renamed_runtime
+from openmp_runs import DEADLINE, HERE, compiled, environment, renamed_runtime
 
 COMPILERS = ("gcc", "clang")
 SETTINGS = {
@@ -75,12 +75,11 @@ class Builds:
 
     def run(self, opener, times, how, *files, ours=True, **variables):
         done = subprocess.run(
-            [str(word) for word in (opener, times, how, *files)],
+            [*DEADLINE, *map(str, (opener, times, how, *files))],
             cwd=self.folder,
             env=environment(ours, LD_LIBRARY_PATH=str(self.folder), **variables),
             capture_output=True,
             text=True,
-            timeout=300,
             check=False,
         )
         assert done.returncode == 0, f"status {done.returncode}\n{done.stderr}"

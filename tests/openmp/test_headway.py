@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from openmp_runs import HERE, PROGRAMS, ROOT, source
+from openmp_runs import DEADLINE, HERE, ROOT, source
 
 sys.path.insert(0, str(ROOT / "tests" / "external"))
 import standard
@@ -43,7 +43,6 @@ int main(int argc, char **argv) {
 }
 """
 LEAST = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "nice", "-n", "19"]
-DEADLINE = PROGRAMS.parent / "deadline" / "deadline"
 LATER = "1000"  # Seconds: not the program's own watchdog.
 
 pytestmark = pytest.mark.long
@@ -80,11 +79,11 @@ def test_what_starves_is_not(program, starved):
 
 @pytest.mark.parametrize("how", ["sleeps", "polls"])
 def test_the_deadline_ends_what_hangs(program, how):
-    assert subprocess.run([DEADLINE, "1", program, how, LATER], check=False).returncode == 124
+    assert subprocess.run([DEADLINE[0], "1", program, how, LATER], check=False).returncode == 124
 
 
 def test_the_deadline_waits_for_what_starves(program, starved):
-    command = [DEADLINE, "1", *starved, program, "works", LATER]
+    command = [DEADLINE[0], "1", *starved, program, "works", LATER]
     assert subprocess.run(command, check=False).returncode == 0
 
 

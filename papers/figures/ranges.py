@@ -32,7 +32,7 @@ from common import (
 )
 from differences import changed_machine, finished
 from rules import ALMOST_ALL, MOST, Rule, Value, Verdict, middle
-from sweep import ROOT, Checkpoint, Point, Refusal, Setting, end_runs
+from sweep import ROOT, Checkpoint, Point, Refusal, Setting, end_runs, identity
 
 from syncopate.base import compactjson, wholefile
 from syncopate.bench.provenance import commit
@@ -43,6 +43,7 @@ AS_IT_IS = "as the file says"
 TOGETHER = (2, 4, 99)  # so many of the changes that bring nearer, the best ones
 STEPS = 4  # of the way to an end that leads past the stated number
 EVERYWHERE, PARTLY, NOWHERE = "everywhere", "in a part", "nowhere"
+BETWEEN = "between two"
 HEAD = """\
 # Where the papers' statements hold
 
@@ -55,8 +56,10 @@ it. The points that the headline rests on are run with each, with the first seed
 same rules.
 
 *nowhere*: with none of these machines, so that no uncertain number is the cause by itself, as far
-as the ranges go, and neither are those together that were tried. *in a part*: with some. *nearest*:
-how far the value that is farthest off would have to move, of its own size, and with which machine.
+as the ranges go, and neither are those together that were tried. *in a part*: with some. *between
+two*: with none, but the number that is stated lies between what two of them give. *so far*: the
+search was stopped. *nearest*: how far the value that is farthest off would have to move, of its own
+size, and with which machine.
 """
 
 
@@ -262,6 +265,8 @@ def search(row: Row, options: argparse.Namespace, kept: Checkpoint, place: Path)
                 file = str(changed_machine(machine, changes, place)) if changes else machine
                 setting = Setting(file, options.programs, options.limit)
                 setting.check(points)
+                if options.kept and any(identity(p, setting) not in kept.runs for p in points):
+                    continue
                 started[said] = [pool.submit(finished, p, setting, kept) for p in points]
                 futures.extend(started[said])
             return [outcome(said, [each.result() for each in many])
@@ -283,13 +288,17 @@ def search(row: Row, options: argparse.Namespace, kept: Checkpoint, place: Path)
         try:
             settings = alone(row)
             found = run({AS_IT_IS: {}} | settings)
-            found += run(together(settings, found) | between(row, settings, found))
+            if not found or found[0]["changed"] != AS_IT_IS:
+                raise Refusal(f"{row.figure.name}: nothing is kept of its search")
+            passed = between(row, settings, found)
+            found += run(together(settings, found) | passed)
         finally:  # interrupted, too
             end_runs(pool, futures)
     return {
         "figure": row.figure.name, "statement": row.claim.paper, "headline": row.claim.headline,
         "machine": machine, "rule": row.claim.rule, "points": len(points),
         "date": datetime.date.today().isoformat(), "commit": commit(), "settings": found,
+        "passed": bool(passed), "whole": not options.kept,
     }  # fmt: skip
 
 
@@ -300,7 +309,10 @@ def where(row: dict) -> str:
     """Whether it is reproduced everywhere, in a part, or nowhere in the ranges."""
     done = [each for each in row["settings"] if not each.get("error")]
     holds = [each["verdict"] == Verdict.REPRODUCED.value for each in done]
-    return EVERYWHERE if all(holds) else PARTLY if any(holds) else NOWHERE
+    found = EVERYWHERE if all(holds) else PARTLY if any(holds) else NOWHERE
+    if found == NOWHERE and row.get("passed"):
+        found = BETWEEN
+    return found if row.get("whole", True) else f"{found}, so far"
 
 
 def nearest(row: dict) -> dict:
@@ -415,6 +427,9 @@ def run_all(options: argparse.Namespace, before: list[dict]) -> Iterator[list[di
 def main() -> int:
     parser = arguments("Where the papers' headlines hold, in the ranges of uncertain numbers.")
     parser.add_argument("--figure", help="only this one's headlines; the other rows are kept")
+    parser.add_argument(
+        "--kept", action="store_true", help="what a stopped search has found so far; runs nothing"
+    )
     parser.add_argument(
         "--every", action="store_true", help="each statement that is not reproduced, too"
     )

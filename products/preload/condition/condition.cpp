@@ -4,7 +4,12 @@
 // Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours);
 // so does everything in mode::pass. All others are ours under every lock, since glibc's would
 // release and take the mutex behind our back.
+//
+// Memory order (each tag stands at its site below)
+//   [F]  relaxed: as in condition_object.h.
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <pthread.h>
@@ -55,6 +60,20 @@ int wait_until(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const tim
 }
 
 }  // namespace
+
+unsigned find_condition_flags() noexcept {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  std::uint32_t words[sizeof(pthread_cond_t) / sizeof(std::uint32_t)]{};
+  real::pthread_cond_init(reinterpret_cast<pthread_cond_t*>(words), &attributes);
+  constexpr unsigned newer = offsetof(condition_object, newer_flags) / sizeof *words;
+  constexpr unsigned older = offsetof(condition_object, older_flags) / sizeof *words;
+  const unsigned word = words[newer] == posix::shared_condition ? newer : older;
+  condition_flags_word.store(word, std::memory_order_relaxed);  // [F]
+  return word;
+}
+
 }  // namespace syncopate::shim
 
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
@@ -72,7 +91,7 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
   stop_running_ahead();
   const void* const caller = __builtin_return_address(0);
   if (is_real(c)) return wait_real({c, m, nullptr, at, caller});
-  return wait_until(c, m, posix::clock_of(*c), at, caller);
+  return wait_until(c, m, condition_object::of(c).clock(), at, caller);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,

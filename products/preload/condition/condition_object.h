@@ -2,12 +2,18 @@
 // condition_variable.h inside glibc's 48-byte pthread_cond_t.
 //
 //   offset   0  our condition variable (24 bytes)      32  record id
-//           36  __wrefs: bit 0 process-shared, bit 1 monotonic clock, as glibc's init leaves them
+//           36  __wrefs of glibc before 2.41           28  the same from 2.41 on:
+//               bit 0 process-shared, bit 1 monotonic clock, as glibc's init leaves them
+//
+// Memory order (each tag stands at its site below)
+//   [F]  relaxed: a constant of the C library, which is the same whoever looks for it.
 #pragma once
 
 #include <syncopate/condition/condition_variable.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include <pthread.h>
 
@@ -19,21 +25,36 @@
 
 namespace syncopate::shim {
 
+// Which word of a condition variable this C library's init puts the flags into: not what our own
+// headers say, since the library may be a newer one. Found by an init, once.
+unsigned find_condition_flags() noexcept;
+inline constinit std::atomic<unsigned> condition_flags_word{0};
+
 struct condition_object {
   static condition_object& of(pthread_cond_t* c) noexcept {
     return *reinterpret_cast<condition_object*>(c);
   }
   [[nodiscard]] bool belongs_to_glibc() const noexcept {
-    return (flags & posix::shared_condition) != 0;
+    return (flags() & posix::shared_condition) != 0;
+  }
+  [[nodiscard]] clockid_t clock() const noexcept {
+    return (flags() & posix::monotonic_condition) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+  }
+  [[nodiscard]] unsigned flags() const noexcept {
+    unsigned word = condition_flags_word.load(std::memory_order_relaxed);  // [F]
+    if (__builtin_expect(word == 0, 0)) word = find_condition_flags();
+    return reinterpret_cast<const unsigned*>(this)[word];
   }
 
   condition_variable ours;
-  std::uint32_t reserved[2];
+  std::uint32_t reserved;
+  std::uint32_t newer_flags;
   std::uint32_t slot;
-  unsigned flags;
+  std::uint32_t older_flags;
 };
 static_assert(sizeof(condition_object) <= sizeof(pthread_cond_t));
-static_assert(offsetof(condition_object, flags) == offsetof(pthread_cond_t, __data.__wrefs));
+static_assert(offsetof(condition_object, newer_flags) == 28);
+static_assert(offsetof(condition_object, older_flags) == 36);
 
 class program_condition {
  public:

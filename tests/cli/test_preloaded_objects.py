@@ -206,3 +206,75 @@ def test_every_lock_for_programs_runs_the_posix_programs(tmp_path):
     assert "mcs:park" not in found
     assert said.count("posix.anderson.") == 2 and "posix.pass_through.two" in said
     assert all(("long" in line) == (":" in line.split("=")[-1]) for line in said.splitlines())
+
+
+# What stands for a C library from 2.41 on: its condition variables say their clock, and whether
+# processes share them, in another word than those before.
+NEWER_LIBRARY = """
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+int passed_on;
+int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* attributes) {
+  clockid_t clock = CLOCK_REALTIME;
+  int shared = 0;
+  if (attributes) pthread_condattr_getclock(attributes, &clock);
+  if (attributes) pthread_condattr_getpshared(attributes, &shared);
+  memset(c, 0, sizeof *c);
+  ((unsigned*)c)[7] = (shared ? 1 : 0) | (clock == CLOCK_MONOTONIC ? 2 : 0);
+  return 0;
+}
+int pthread_cond_signal(pthread_cond_t* c) { return passed_on++, (void)c, 0; }
+"""
+NEWER_OBJECTS = """
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#define EXPECT(what) \\
+  if (!(what)) return fprintf(stderr, "line %d: %s\\n", __LINE__, #what), 1
+extern int passed_on;
+static int later(struct timespec a, struct timespec b) {
+  return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec >= b.tv_nsec);
+}
+int main(void) {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t plain, monotonic, shared;
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_cond_init(&plain, &attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&monotonic, &attributes);
+  pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_cond_init(&shared, &attributes);
+  pthread_cond_t* both[] = {&plain, &monotonic};
+  for (int i = 0; i < 2; i++) {
+    clockid_t clock = i ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    struct timespec until, now;
+    clock_gettime(clock, &until);
+    until.tv_nsec += 20000000;
+    if (until.tv_nsec > 999999999) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_mutex_lock(&m);
+    EXPECT(pthread_cond_timedwait(both[i], &m, &until) == ETIMEDOUT);
+    pthread_mutex_unlock(&m);
+    clock_gettime(clock, &now);
+    EXPECT(later(now, until));
+    pthread_cond_signal(both[i]);
+    EXPECT(passed_on == 0);
+  }
+  pthread_cond_signal(&shared);
+  EXPECT(passed_on == 1);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("lock", ["auto", "mcs", "futex"])
+def test_flags_of_condition_variables_are_where_the_c_library_puts_them(tmp_path, lock):
+    library = compile_c(NEWER_LIBRARY, tmp_path / "libnewer.so", "-shared", "-fPIC")
+    program = compile_c(
+        NEWER_OBJECTS, tmp_path / "program", "-pthread", f"-L{tmp_path}", "-lnewer",
+        f"-Wl,-rpath,{tmp_path}",
+    )  # fmt: skip
+    done = run_cli("run", "--lock", lock, program, environ={"LD_PRELOAD": str(library)})
+    assert (done.returncode, done.stderr) == (0, "")

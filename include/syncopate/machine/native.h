@@ -331,7 +331,7 @@ inline int id_of_clock(clockid_t clock) noexcept { return ~(clock >> 3); }
 inline int ask_self() noexcept {
   clockid_t clock;
   if (clock_of != nullptr && clock_of(::pthread_self(), &clock) == 0) return id_of_clock(clock);
-  return static_cast<int>(::syscall(SYS_gettid));
+  return static_cast<int>(system_call(SYS_gettid));
 }
 
 [[gnu::noinline, gnu::cold]] inline int learn_self() noexcept {

@@ -4,15 +4,18 @@
 // and its sysconf() opens files. Async-signal-safe.
 #pragma once
 
+#include <syncopate/machine/system_call.h>
+
 #include <sys/syscall.h>
-#include <unistd.h>
 
 namespace syncopate::machine::detail {
 
 class processor_mask {
  public:
   // The calling thread's; empty where the kernel does not say.
-  processor_mask() noexcept : bytes_(::syscall(SYS_sched_getaffinity, 0, sizeof words_, words_)) {
+  processor_mask() noexcept
+      : bytes_(
+            system_call(SYS_sched_getaffinity, 0, sizeof words_, reinterpret_cast<long>(words_))) {
     if (bytes_ < 0) bytes_ = 0;
   }
 
@@ -34,7 +37,9 @@ class processor_mask {
 
   // Makes it the calling thread's, which then is on one of them. False where the kernel refuses,
   // as it does when none is left.
-  bool apply() const noexcept { return ::syscall(SYS_sched_setaffinity, 0, bytes_, words_) == 0; }
+  bool apply() const noexcept {
+    return system_call(SYS_sched_setaffinity, 0, bytes_, reinterpret_cast<long>(words_)) == 0;
+  }
 
  private:
   static constexpr unsigned bits = 8 * sizeof(unsigned long);

@@ -2,8 +2,11 @@
 //
 // The child process shares nothing with its parent but one page for the answer; an instruction
 // that raises SIGILL ends the child alone. It is made by the raw clone call without an exit
-// signal, so the host program's SIGCHLD handler and fork handlers never learn of it.
+// signal, so the host program's SIGCHLD handler and fork handlers never learn of it; and past the C
+// library, whose names the preload library may have taken.
 #pragma once
+
+#include <syncopate/machine/system_call.h>
 
 #include <cerrno>
 #include <csignal>
@@ -28,7 +31,7 @@ template <class Answer, class Body>
   if (page == MAP_FAILED) return trial_end::not_run;
   auto* shared = new (page) Answer(answer);
 
-  const long child = ::syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+  const long child = system_call(SYS_clone);
   if (child == 0) {
     struct sigaction dfl = {};
     dfl.sa_handler = SIG_DFL;
@@ -39,7 +42,7 @@ template <class Answer, class Body>
     const rlimit no_core = {0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     body(*shared);
-    ::_exit(0);
+    system_call(SYS_exit_group, 0);
   }
 
   trial_end end = trial_end::not_run;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <syncopate/machine/processor_mask.h>
+#include <syncopate/machine/system_call.h>
 #include <syncopate/machine/types.h>
 
 #include <algorithm>
@@ -79,10 +80,10 @@ inline void leave_processor(unsigned processor) noexcept {
   if (page != MAP_FAILED) {
     auto* const turn = new (page) std::atomic<std::uint32_t>(0);
     const unsigned here = processor();
-    const long child = ::syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+    const long child = system_call(SYS_clone);
     if (child == 0) {
       detail::leave_processor(here);
-      ::_exit(detail::take_turns(*turn, 1) ? 0 : 1);
+      system_call(SYS_exit_group, detail::take_turns(*turn, 1) ? 0 : 1);
     }
     if (child > 0) {
       const std::uint64_t start = ticks();

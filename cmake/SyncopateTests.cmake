@@ -1,7 +1,8 @@
 # How tests are found: by folder. A new source file is a new test; no list needs an entry.
 
-# What no test may take, in seconds, waits for a processor aside. Past it tests/deadline ends the test
-# and tells what its threads wait for; ctest's own TIMEOUT, which tells nothing, is for what escapes that.
+# What no test may take, in seconds, waits for a processor aside. Past it tests/deadline ends the
+# test and tells what its threads wait for; ctest's own TIMEOUT, which tells nothing, is for what
+# escapes that.
 set(SYNCOPATE_TEST_SECONDS 60 CACHE STRING "Seconds after which a test that hangs is ended")
 
 set(SYNCOPATE_DEADLINE "${CMAKE_BINARY_DIR}/tests/deadline")

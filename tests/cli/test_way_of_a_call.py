@@ -55,6 +55,13 @@ OURS = re.compile(r"\b((?:include/syncopate|src|products)/\S+?):\d+")
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
+    with subprocess.Popen(["sleep", "60"]) as sleeping:
+        shown = subprocess.run(
+            ["eu-stack", "-p", str(sleeping.pid)], capture_output=True, text=True, check=False
+        )
+        sleeping.kill()
+    if "#0" not in shown.stdout:
+        pytest.skip(f"no stack of another process can be read here: {shown.stderr.strip()}")
     return compile_c(WAITING, tmp_path_factory.mktemp("way") / "waiting", "-pthread")
 
 

@@ -59,25 +59,17 @@ result measure(const workload& w) {
   return all;
 }
 
-// The largest of these that a ratio reaches: ratios move by some percent with where objects lie.
-double reached(double ratio) {
-  for (const double step : {1.4, 0.9, 0.65})
-    if (ratio >= step) return step;
-  return 0;
-}
-
 void compare(const workload& w) {
   const result ours = measure<auto_lock>(w), futex = measure<futex_lock>(w),
                tatas = measure<tatas_lock<waits::spin_then_park>>(w);
   const auto over = [&](const result& other) {
-    return reached(static_cast<double>(ours.sections) / static_cast<double>(other.sections));
+    return static_cast<double>(ours.sections) / static_cast<double>(other.sections);
   };
   // A waiter that was called and is queued behind one who runs is overtaken for some of its slices,
   // of 3 ms; tatas' sleepers for more than 6 of them.
   const bool starves = ours.longest_wait > std::max<std::uint64_t>(futex.longest_wait, 30'000'000);
   std::printf(
-      "%u threads, %4llu cycles in, %4llu out: at least %g of glibc's throughput, %g of tatas, "
-      "%s\n",
+      "%u threads, %4llu cycles in, %4llu out: %.1f of glibc's throughput, %.1f of tatas, %s\n",
       w.threads, static_cast<unsigned long long>(w.inside),
       static_cast<unsigned long long>(w.outside), over(futex), over(tatas),
       starves ? "LONG WAITS" : "no wait above glibc's and 10 ms");

@@ -370,6 +370,15 @@ static void* writes_word(void* u) {
   word[3] = 'd';
   return u;
 }
+static char marks[] = "a*b*c%", marked[8];
+static void* scans_marks(void* u) {
+  if (sscanf(marks, "%7[^%]", marked) != 1) abort();
+  return u;
+}
+static void* writes_mark(void* u) {
+  marks[4] = 'd';
+  return u;
+}
 static char eight[] = "8";
 static void* scans_stream(void* u) {
   FILE* const f = fmemopen(eight, 1, "r");
@@ -381,6 +390,7 @@ static void scan(void) { run2(scans, writes_behind); }
 static void scan_into(void) { run2(scans_both, writes_behind); }
 static void scan_unlocked(void) { run2(scans, writes_number); }
 static void scan_into_number(void) { run2(scans_both, writes_result); }
+static void scan_set(void) { run2(scans_marks, writes_mark); }
 static void scan_stream(void) { run2(scans_stream, writes_result); }
 static void scan_into_word(void) { run2(scans_both, writes_word); }
 
@@ -605,6 +615,7 @@ static const struct scenario all[] = {
     {"scan_unlocked", scan_unlocked},
     {"scan_into_number", scan_into_number},
     {"scan_into_word", scan_into_word},
+    {"scan_set", scan_set},
     {"scan_stream", scan_stream},
     {"table", table},
     {"table_unlocked", table_unlocked},

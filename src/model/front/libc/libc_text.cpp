@@ -55,14 +55,31 @@ scan_list* real_scan(const char* name) {
   return find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
 }
 
+// Behind a conversion's flags, width and sizes; of a set of characters, which may have a '%' among
+// them, behind its last.
+const char* behind_conversion(const char* at) {
+  at += std::strspn(at, "*'I0123456789$mhlLqjzt");
+  if (*at != '[') return at;
+  ++at;
+  if (*at == '^') ++at;
+  if (*at == ']') ++at;
+  return at + std::strcspn(at, "]");
+}
+
 // The same conversions, of which none is kept.
 std::string without_results(const char* format) {
   std::string result;
-  for (const char* at = format; *at != '\0'; ++at) {
-    result += *at;
-    if (*at != '%') continue;
-    if (at[1] == '%') result += *++at;
-    else if (at[1] != '*') result += '*';
+  for (const char* at = format; *at != '\0';) {
+    result += *at++;
+    if (at[-1] != '%') continue;
+    if (*at == '%') {
+      result += *at++;
+      continue;
+    }
+    if (*at != '*') result += '*';
+    const char* const end = behind_conversion(at);
+    result.append(at, end);
+    at = end;
   }
   return result;
 }

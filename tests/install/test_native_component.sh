@@ -1,6 +1,7 @@
 #!/bin/sh
 # The native component by itself: it asks for no package of the other components, and has some
-# dozens of steps where the whole build has more than a thousand.
+# dozens of steps where the whole build has more than a thousand. What is built differently where
+# packages are absent is built, and runs.
 # Usage: test_native_component.sh CMAKE SOURCE_DIR COMPILER NINJA
 set -eu
 cmake=$1 source=$2 compiler=$3 ninja=$4
@@ -13,25 +14,33 @@ configure() { # COMPONENTS OPTION...
   "$cmake" -G Ninja -S "$source" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_MAKE_PROGRAM="$ninja" -DSYNCOPATE_COMPONENTS="$components" "$@" >"$work/log" 2>&1
 }
+fail() { # SENTENCE
+  echo "$1" >&2
+  cat "$work/log" >&2
+  exit 1
+}
 
-absent=-DSYNCOPATE_HWLOC_INCLUDE=
+absent=-DCMAKE_PROJECT_INCLUDE_BEFORE=$source/tests/install/without_packages.cmake
 for package in GTest benchmark OpenMP LLVM Boost PkgConfig ZLIB; do
   absent="$absent -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
 done
 # shellcheck disable=SC2086  # a list of options
-configure native $absent || {
-  echo "the native component does not configure without the others' packages:"
-  cat "$work/log"
-  exit 1
-}
+configure native $absent || fail "the native component does not configure without others' packages"
 steps=$("$ninja" -C "$work/build" -t commands native | wc -l)
 [ "$steps" -ge 20 ] && [ "$steps" -le 150 ] || { echo "$steps steps"; exit 1; }
 all=$("$ninja" -C "$work/build" -t commands all | wc -l)
 [ "$all" -le "$steps" ] || { echo "'all' has $all steps, the component $steps"; exit 1; }
 
-if configure nativ; then
-  echo "a component of an unknown name was accepted"
-  exit 1
-fi
-grep -q "SYNCOPATE_COMPONENTS is 'nativ': all or native" "$work/log" || { cat "$work/log"; exit 1; }
+"$ninja" -C "$work/build" syncopate-native syncopate-names >"$work/log" 2>&1 ||
+  fail "the native component does not build without others' packages"
+native=$work/build/bin/syncopate-native
+ldd "$native" >"$work/log"
+if grep -q hwloc "$work/log"; then fail "what was to be absent was found"; fi
+"$native" list >"$work/log" 2>&1 || fail "syncopate-native does not run"
+grep -q '"mcs"' "$work/log" || fail "syncopate-native lists no locks"
+if "$native" calibrate >"$work/log" 2>&1; then fail "calibrate works without hwloc"; fi
+grep -q 'this build cannot calibrate.*libhwloc-dev' "$work/log" || fail "calibrate does not say why not"
+
+if configure nativ; then fail "a component of an unknown name was accepted"; fi
+grep -q "SYNCOPATE_COMPONENTS is 'nativ': all or native" "$work/log" || fail "a wrong message"
 echo "$steps steps"

@@ -25,7 +25,7 @@ PLACES = {
     "syncopate/__init__.py": rf'^__version__ = "({VERSION})"$',
     "CHANGELOG.md": rf"^## ({VERSION})$",
 }
-ARCHITECTURES = ("x86_64",)  # of portable packages; no test runs those for aarch64 yet
+ARCHITECTURES = ("x86_64", "aarch64")  # of portable packages
 
 
 class ReleaseError(Exception):

@@ -53,6 +53,42 @@ def test_a_release(tree, tmp_path):
     assert (folder / "VERSION").read_text().startswith(f"{version}\n")
 
 
+# Stand-ins for scripts/package: each makes one file, and says which.
+DEB = "file=build/syncopate_{version}_amd64.deb"
+WHEEL = "file=$1/syncopate-{version}-py3-none-manylinux_2_28_$2.whl"
+PORTABLE = (
+    "case $1 in *x86_64*) of=amd64 ;; *) of=arm64 ;; esac; "
+    "file=$2/syncopate-native_{version}_$of.deb"
+)
+
+
+def test_a_release_has_every_package(tree, tmp_path):
+    """What the README says can be installed: for both processors, with and without a compiler."""
+    version = release.version_of(tree)
+    folder = tree / "scripts/package"
+    folder.mkdir(parents=True)
+    for name, words in (("deb", DEB), ("wheel", WHEEL), ("portable_deb", PORTABLE)):
+        script = folder / f"{name}.sh"
+        words = words.replace("{version}", version)
+        script.write_text(f"#!/bin/sh\n{words}\nmkdir -p ${{file%/*}}; : >$file; echo $file\n")
+        script.chmod(0o755)
+    (tree / ".gitignore").write_text("build\n")
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "packages")
+    packages = sorted(
+        path.name
+        for path in release.release(tree, tmp_path / "out", []).iterdir()
+        if path.suffix in (".deb", ".whl")
+    )
+    assert packages == [
+        f"syncopate-{version}-py3-none-manylinux_2_28_aarch64.whl",
+        f"syncopate-{version}-py3-none-manylinux_2_28_x86_64.whl",
+        f"syncopate-native_{version}_amd64.deb",
+        f"syncopate-native_{version}_arm64.deb",
+        f"syncopate_{version}_amd64.deb",
+    ]
+
+
 @pytest.mark.parametrize("name", release.PLACES)
 def test_versions_that_differ(tree, tmp_path, name):
     version = release.version_of(tree)

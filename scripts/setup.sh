@@ -18,7 +18,7 @@ test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcache
   libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
   default-jdk-headless nodejs golang-go"
 long_packages="slurmctld slurmd slurm-client munge rustc rocksdb-tools debootstrap
-autoconf automake"
+autoconf automake qemu-system-x86 cpio"
 # Where nodejs is not Debian's, npm comes with it.
 command -v npm >/dev/null || long_packages="$long_packages npm"
 

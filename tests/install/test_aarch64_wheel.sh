@@ -66,19 +66,23 @@ echo "passed: $passed programs; not under qemu without us:${left_out:- none}"
 
 # Whose waits are whose: sleepers of a mutex are the mutex's, none is a futex of the program's own.
 cat >"$work/waits.cpp" <<'END'
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
 std::mutex table_lock;
+std::atomic<int> begun{0};
 int main() {
   std::vector<std::thread> threads;
+  table_lock.lock();
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([] {
-      for (int k = 0; k < 200; ++k) {
-        std::scoped_lock guard(table_lock);
-        for (volatile int n = 0; n < 2000; n = n + 1) {}
-      }
+      begun.fetch_add(1);
+      std::scoped_lock guard(table_lock);
     });
+  while (begun != 4) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // all of them wait by then
+  table_lock.unlock();
   for (auto& each : threads) each.join();
 }
 END

@@ -47,11 +47,13 @@ foreach(pair IN LISTS posix_pairs)
     set(seconds 600)  # waiting that keeps the processor starves who has the lock
   endif()
   math(EXPR limit "2 * ${seconds}")
+  # The program's own watchdog counts also the time in which nobody gives it a processor.
+  math(EXPR watchdog "${limit} - 10")
   foreach(program IN LISTS POSIX_PROGRAMS)
     string(REGEX MATCH "^([^=]+)=(.*)$" program "${program}")
     set(test "posix.${name}.${CMAKE_MATCH_1}")
     add_test("${test}" "${POSIX_DEADLINE}" ${seconds} "${CMAKE_MATCH_2}")
     set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${limit}
-      ENVIRONMENT "${POSIX_PRELOADED};SYNCOPATE_LOCK=${pair}")
+      ENVIRONMENT "${POSIX_PRELOADED};SYNCOPATE_LOCK=${pair};CHECK_SECONDS=${watchdog}")
   endforeach()
 endforeach()

@@ -150,13 +150,9 @@ def test_an_option_is_a_row(tmp_path):
     assert row["meaning"] == "it is planted" and row["readers"] == ["preload"]
 
 
-@pytest.fixture(scope="module")
-def with_anderson(tmp_path_factory) -> Path:
-    """A copy of the tree's include with a lock more, as CONTRIBUTING.md says, and the list of locks
-    that the build makes of it, where the command line looks."""
-    copy = tmp_path_factory.mktemp("anderson")
-    shutil.copytree(ROOT / "include", copy / "include")
-    locks = copy / "include/syncopate/locks"
+def plant_anderson(include: Path) -> None:
+    """A lock more, as CONTRIBUTING.md says."""
+    locks = include / "syncopate/locks"
     shutil.copy(HERE / "planted/anderson_lock.h", locks)
     table = locks / "all.h"
     text = table.read_text(encoding="utf-8")
@@ -164,6 +160,15 @@ def with_anderson(tmp_path_factory) -> Path:
         assert text.count(line) == 1
         text = text.replace(line, planted + line)
     table.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def with_anderson(tmp_path_factory) -> Path:
+    """A copy of the tree's include with that lock, and the list of locks that the build makes of
+    it, where the command line looks."""
+    copy = tmp_path_factory.mktemp("anderson")
+    shutil.copytree(ROOT / "include", copy / "include")
+    plant_anderson(copy / "include")
     (copy / "list.cpp").write_text(
         '#include "tools/lock_list.h"\n#include <cstdio>\n'
         "int main() { std::puts(syncopate::tools::lock_list_json().c_str()); }\n"
@@ -222,3 +227,29 @@ def test_the_added_lock_on_the_machines(tmp_path):
     checked = [command, "check", tmp_path / "explored"]
     verdict = subprocess.run(checked, capture_output=True, text=True)
     assert verdict.returncode == 0 and ": passed" in verdict.stderr, verdict.stderr
+
+
+@pytest.mark.long
+def test_the_added_lock_passes_every_test_of_locks(tmp_path):
+    """A copy of the tree, built: its preload library runs the POSIX programs with that lock, and
+    the conformance tests have it among theirs."""
+    copy = tmp_path / "tree"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("build", ".git"))
+    plant_anderson(copy / "include")
+    build = copy / "build"
+    said_by("cmake", "-G", "Ninja", "-S", copy, "-B", build)
+    parts = ("deadline/all", "conformance/all", "posix/all")
+    said_by("cmake", "--build", build, "--target", "native", *(f"tests/{each}" for each in parts))
+    which = r"^(posix\.anderson|conformance\..*anderson)"
+    done = subprocess.run(
+        ["ctest", "--test-dir", build, "-j4", "--output-on-failure", "-R", which],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    ran = re.findall(r"Test +#\d+: (posix\.anderson\w*|conformance)\.(\S+) ", done.stdout)
+    programs = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/posix/test_*.c*")}
+    for lock in ("posix.anderson", "posix.anderson_spin"):
+        assert {name for of, name in ran if of == lock} == programs
+    suites = {name.partition(".")[0] for of, name in ran if of == "conformance"}
+    assert len(suites) >= 3, suites

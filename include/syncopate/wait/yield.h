@@ -22,11 +22,14 @@ struct yield {
   static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
                              Predicate done, std::uint32_t /*parked_bit*/,
                              std::uint32_t /*bitset*/ = ~0u) noexcept {
+    std::uint32_t value = word.load(order);
+    if (done(value)) return value;
+    // Not before: it reads the clock, which a sandbox may forbid who has nothing to wait for.
     for (std::uint32_t left = machine::polls(polite_steps);;) {
-      const std::uint32_t value = word.load(order);
-      if (done(value)) return value;
       if (left != 0) --left, machine::relax();
       else machine::yield();
+      value = word.load(order);
+      if (done(value)) return value;
     }
   }
 

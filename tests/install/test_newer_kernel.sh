@@ -31,7 +31,7 @@ mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 echo "deb [signed-by=$keys] http://deb.debian.org/debian sid main" >"$work/sid.list"
 sid get update || fail "no list of Debian sid"
-newest=$(sid cache pkgnames linux-binary- | grep -- '-cloud-amd64$' | sort -V | tail -1)
+newest=$(sid cache pkgnames linux-binary- | grep '^linux-binary-[0-9].*-cloud-amd64$' | sort -V | tail -1)
 [ -n "$newest" ] || fail "Debian sid has no linux-binary-*-cloud-amd64"
 (cd "$work" && sid get download "$newest") || fail "no $newest from Debian"
 dpkg-deb -x "$work"/linux-binary-*.deb "$work/kernel"

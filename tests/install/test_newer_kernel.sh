@@ -69,7 +69,7 @@ print("left", sum(left))
 END
 cat >"$system/init" <<END
 #!/bin/sh
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CHECK_SECONDS=900
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CHECK_SECONDS=900 TERM=dumb COLUMNS=100
 mount -t proc proc /proc && mount -t sysfs sys /sys && mount -t devtmpfs dev /dev
 mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp
 mount -t tracefs tracefs /sys/kernel/tracing

@@ -198,6 +198,9 @@ class Program:
 
     def compile(self, name: str, *options: str) -> list[CompilerError]:
         """Compiles one source of the copy; returns what the compiler found wrong."""
+        if not self._is_c(name):
+            why = "no C source by its name (C is .c or .i; headers are .h, .hh or .inc)"
+            return [CompilerError(name, 1, 1, why)]
         run = self._gcc(name, *options)
         errors = [
             CompilerError(self.relative(file), int(line), int(column or 1), message)
@@ -207,6 +210,11 @@ class Program:
             last = (run.stderr.strip().splitlines() or ["no message"])[-1]
             errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}")]
         return errors
+
+    def _is_c(self, name: str) -> bool:
+        """Whether gcc takes it for C. What it does not know by its name goes to the linker, and
+        nothing is said; where a flag names the language, that holds."""
+        return name.endswith((".c", ".i")) or any(flag.startswith("-x") for flag in self.flags)
 
     def assembler(self, name: str, *options: str) -> str:
         """What the compiler makes of one source of the copy, with line numbers, and not

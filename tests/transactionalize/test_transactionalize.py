@@ -253,6 +253,25 @@ def test_a_file_that_does_not_compile_is_listed_and_the_rest_goes_on(tmp_path):
     assert (tmp_path / "out/bad.c").read_text() == bad.read_text()
 
 
+@pytest.mark.parametrize("name", ["m.txt", "m.cpp", "m"])
+def test_what_is_no_c_by_its_name_is_listed_and_not_rewritten(tmp_path, name):
+    """gcc would hand it to the linker without a word, or read it as another language."""
+    source = tmp_path / name
+    source.write_text(
+        "#include <pthread.h>\npthread_mutex_t m; long n;\n"
+        "void f(void) { pthread_mutex_lock(&m); ++n; pthread_mutex_unlock(&m); }\n"
+    )
+    (tmp_path / "other.c").write_text("int x;\n")
+    done = transactionalize(source, tmp_path / "other.c")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"{name}:1: {name}: no C source by its name" in done.stderr
+    assert "m: 0 of 1 sections, stays a lock" in done.stderr
+    assert "no C source" in one_line(transactionalize(source))
+    named = transactionalize(source, "--", "-x", "c")
+    assert named.returncode == 0
+    assert "__transaction_relaxed { ++n; }" in named.stdout
+
+
 def test_functions_over_a_structure_that_other_files_do_not_know(tmp_path):
     (tmp_path / "own.c").write_text(
         "#include <pthread.h>\nstruct own { pthread_mutex_t lock; };\n"

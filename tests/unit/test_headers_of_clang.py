@@ -8,14 +8,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 ROOMS = ("locks", "wait", "rwlocks", "condition", "barriers")
+EACH = (*ROOMS, "machine", "elide", "deques", ".")
 COMMAND = ["clang++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", "-c"]
 
 
-def compiled(source: str, tmp_path: Path) -> subprocess.CompletedProcess:
+def compiled(source: str, tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
     path = tmp_path / "user.cpp"
     path.write_text(source, encoding="utf-8")
     return subprocess.run(
-        [*COMMAND, str(path), "-o", str(tmp_path / "user.o")],
+        [*COMMAND, *options, str(path), "-o", str(tmp_path / "user.o")],
         capture_output=True,
         text=True,
         check=False,
@@ -30,6 +31,22 @@ def test_no_warning(room: str, tmp_path: Path) -> None:
     lines = [f"#include <{header.relative_to(INCLUDE)}>" for header in headers]
     done = compiled("\n".join([*lines, "int main() { return 0; }", ""]), tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "room",
+    [pytest.param(room, marks=[] if room == "machine" else pytest.mark.long) for room in EACH],
+)
+def test_each_header_by_itself(room: str, tmp_path: Path) -> None:
+    """Whichever a user includes first, and without exceptions and run-time types."""
+    headers = sorted((INCLUDE / "syncopate" / room).glob("*.h"))
+    assert headers
+    failed = []
+    for header in headers:
+        line = f"#include <{header.relative_to(INCLUDE)}>\n"
+        done = compiled(line, tmp_path, "-fsyntax-only", "-fno-exceptions", "-fno-rtti")
+        failed += [f"{header.name}: {done.stderr}"] if done.returncode else []
+    assert not failed, "\n".join(failed)
 
 
 def test_a_warning_is_seen(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@
 //   [L]  relaxed: what the self-test has found. Who does not see it tries again.
 #pragma once
 
+#include <syncopate/machine/native.h>  // which includes this one at its end: ticks(), and so on
 #include <syncopate/machine/trial.h>
 #include <syncopate/machine/types.h>
 

@@ -9,6 +9,7 @@
 //   [L]  relaxed: the result is right by itself; until it is seen the estimate holds.
 #pragma once
 
+#include <syncopate/machine/native.h>  // which includes this one at its end: ticks(), and so on
 #include <syncopate/machine/processor_mask.h>
 #include <syncopate/machine/system_call.h>
 #include <syncopate/machine/types.h>

@@ -128,8 +128,10 @@ def _wait(process, seconds):
     """The status of a process that ends within so many seconds.
 
     While one of its threads wants a processor and has none, time does not count, up to STARVED
-    times as much: beside many others a program may take minutes for what takes it a second.
+    times as much: beside many others a program may take minutes for what takes it a second. But
+    where its own threads keep the processors from each other, it does.
     """
+    processors = len(os.sched_getaffinity(0))
     begun = time.monotonic()
     left = seconds
     while True:
@@ -139,31 +141,36 @@ def _wait(process, seconds):
             took = time.monotonic() - begun
             if took > STARVED * seconds:
                 raise
-            _, wanting = _delays(process)
+            _, wanting, _ = _delays(process)
             time.sleep(LOOK)
-            longest, wanting_now = _delays(process)
+            longest, wanting_now, ran = _delays(process)
+            at_least = ran / processors  # nobody else has had these
+            if at_least >= seconds:
+                raise
             # A wait is in a thread's delay only when it is over.
-            starves = any(ran == wanting.get(thread) for thread, ran in wanting_now.items())
-            left = 1 if starves else seconds - took + longest
+            starves = any(had == wanting.get(thread) for thread, had in wanting_now.items())
+            left = 1 if starves else seconds - max(took - longest, at_least)
             if left <= 0:
                 raise
 
 
 def _delays(process):
-    """How long the test's threads have waited for processors.
+    """What the test's threads have had of the processors.
 
-    Returns (seconds of the one that has longest, {thread that wants one now: how long it ran}).
+    Returns (seconds that the one that has waited longest did, {thread that wants one now:
+    how long it ran}, seconds that all of them together ran).
     """
-    longest, wanting = 0, {}
+    longest, wanting, ran = 0, {}, 0
     for pid in _session(process):
         for thread in Path("/proc", str(pid), "task").glob("*"):
             with contextlib.suppress(OSError):
                 state = (thread / "stat").read_text(encoding="utf-8", errors="replace")
                 told = (thread / "schedstat").read_text(encoding="ascii").split()
                 longest = max(longest, int(told[1]))
+                ran += int(told[0])
                 if state.rsplit(") ", 1)[1].startswith("R"):
                     wanting[thread.name] = told[0]
-    return longest / 1e9, wanting
+    return longest / 1e9, wanting, ran / 1e9
 
 
 def _session(process):

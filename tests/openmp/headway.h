@@ -1,9 +1,11 @@
 // headway.h -- a watchdog's clock that stands still while the program waits for a processor. Beside
 // many busy processes a program may take minutes for what takes it milliseconds; one that hangs
-// waits, or polls, and is found after as long as elsewhere.
+// waits, or polls, and is found after as long as elsewhere. Where its own threads keep the
+// processors from each other it goes on: as fast as if nobody else had any.
 #pragma once
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,13 +20,23 @@ struct headway_look {
 
 struct headway {
   double begun;  // seconds
+  double ran;    // of all threads, in seconds
   struct headway_look look;
 };
 
-static inline double headway_now(void) {
+static inline double headway_now(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// How many processors the program may run on.
+static inline int headway_processors(void) {
+  unsigned char allowed[1024] = {0};
+  const long length = syscall(SYS_sched_getaffinity, 0, sizeof allowed, allowed);
+  int count = 0;
+  for (long i = 0; i < length * CHAR_BIT; ++i) count += allowed[i / CHAR_BIT] >> i % CHAR_BIT & 1;
+  return count > 0 ? count : 1;
 }
 
 // Reads a file of a thread's. Empty where there is none (more).
@@ -72,21 +84,28 @@ static inline struct headway_look headway_look_at_all(void) {
 }
 
 static inline struct headway headway_begin(void) {
-  const struct headway h = {headway_now(), headway_look_at_all()};
+  const struct headway h = {headway_now(CLOCK_MONOTONIC), headway_now(CLOCK_PROCESS_CPUTIME_ID),
+                            headway_look_at_all()};
   return h;
 }
 
-// How many seconds of `seconds` are left: of the time since then, less what a thread was delayed.
-// Never 0 while threads want a processor and none of them gets one. In signal handlers, too.
+// How many seconds of `seconds` are left: of the time since then, less what a thread was delayed,
+// but at least what all of them together have had of each processor. Never 0 before these are used
+// up while threads want a processor and none of them gets one. In signal handlers, too.
 static inline unsigned headway_left(struct headway* h, unsigned seconds) {
-  const double looked = headway_now();
+  const double ran = headway_now(CLOCK_PROCESS_CPUTIME_ID) - h->ran;
+  const double at_least = ran / headway_processors();  // nobody else has had these
+  if (at_least >= seconds) return 0;
+  const double looked = headway_now(CLOCK_MONOTONIC);
   const struct headway_look before = headway_look_at_all();
   const struct timespec tenth = {0, 100000000};
   nanosleep(&tenth, NULL);
   const struct headway_look now = headway_look_at_all();
-  h->begun += headway_now() - looked;  // the look itself is no time of the program's
+  h->begun += headway_now(CLOCK_MONOTONIC) - looked;  // the look itself is no time of the program's
   if (now.wanting != 0 && now.wanting == before.wanting) return 1;
   const long long delayed = now.longest_delay - h->look.longest_delay;
-  const double had = headway_now() - h->begun - (delayed > 0 ? (double)delayed * 1e-9 : 0);
+  const double counts =
+      headway_now(CLOCK_MONOTONIC) - h->begun - (delayed > 0 ? (double)delayed * 1e-9 : 0);
+  const double had = counts > at_least ? counts : at_least;
   return had < seconds ? (unsigned)(seconds - had) + 1 : 0;
 }

@@ -1,4 +1,4 @@
-"""Watchdogs of ours end what hangs, not what starves.
+"""Watchdogs of ours end what hangs, also what starves itself, not what others starve.
 
 They are headway.h, tests/deadline and what tests/external/standard.py has for suites.
 """
@@ -36,13 +36,17 @@ int main(int argc, char **argv) {
   since = headway_begin();
   signal(SIGALRM, it_hangs);
   alarm(seconds);
-  if (strcmp(argv[1], "polls") == 0) pthread_create(&poller, NULL, poll_for_ever, NULL);
+  int pollers = strcmp(argv[1], "polls") == 0 ? 1 : strcmp(argv[1], "crowds") == 0 ? 32 : 0;
+  while (pollers-- > 0) pthread_create(&poller, NULL, poll_for_ever, NULL);
   while (strcmp(argv[1], "works") != 0) pause();
   while (clock() < CLOCKS_PER_SEC / 30) continue;
   return 0;
 }
 """
 LEAST = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "nice", "-n", "19"]
+# Before a command that keeps the processors: the kernel ends it when it has had 4 s of each. Time
+# that passes says nothing: others may run beside it.
+AT_MOST = ["prlimit", f"--cpu={4 * len(os.sched_getaffinity(0))}"]
 LATER = "1000"  # Seconds: not the program's own watchdog.
 
 pytestmark = pytest.mark.long
@@ -73,6 +77,10 @@ def test_what_hangs_is_ended(program, how):
     assert subprocess.run([program, how], check=False).returncode == 99
 
 
+def test_what_starves_itself_is_ended(program):
+    assert subprocess.run([*AT_MOST, program, "crowds"], check=False).returncode == 99
+
+
 def test_what_starves_is_not(program, starved):
     assert subprocess.run([*starved, program, "works"], check=False).returncode == 0
 
@@ -100,6 +108,10 @@ def run(path):
 @pytest.mark.parametrize("how", ["sleeps", "polls"])
 def test_a_suites_test_that_hangs_is_ended(program, tmp_path, how):
     assert run(script(tmp_path, program, how, LATER)) == "hangs"
+
+
+def test_a_suites_test_that_starves_itself_is_ended(program, tmp_path):
+    assert run(script(tmp_path, *AT_MOST, program, "crowds", LATER)) == "hangs"
 
 
 def test_a_suites_test_that_starves_is_not(program, tmp_path, starved, monkeypatch):

@@ -17,6 +17,11 @@ OPTIONS = {
     "--wait": VALUE,
 }
 
+OURS_OR_RUNTIMES = {
+    "--omp-regions": "SYNCOPATE_OMP_REGIONS",
+    "--omp-tasks": "SYNCOPATE_OMP_TASKS",
+}
+
 HELP = """\
       --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
       --omp-barrier NAME[:WAIT]
@@ -66,7 +71,7 @@ def choose(environ: dict[str, str], options: dict) -> None:
     barrier = options.get("--omp-barrier") or environ.get("SYNCOPATE_OMP_BARRIER")
     lock = options.get("--omp-lock") or environ.get("SYNCOPATE_OMP_LOCK")
     if wait:
-        _check_wait("--wait", wait)
+        _check_wait("--wait" if "--wait" in options else "SYNCOPATE_WAIT", wait)
         environ["SYNCOPATE_WAIT"] = wait
     if barrier:
         _check_barrier(barrier, wait)
@@ -82,10 +87,11 @@ def choose(environ: dict[str, str], options: dict) -> None:
             " the choice; --omp-barrier central does",
             BAD_USE,
         )
-    if "--omp-regions" in options:
-        environ["SYNCOPATE_OMP_REGIONS"] = _checked("--omp-regions", options, barrier)
-    if "--omp-tasks" in options:
-        environ["SYNCOPATE_OMP_TASKS"] = _checked("--omp-tasks", options, barrier)
+    for option, variable in OURS_OR_RUNTIMES.items():
+        choice = options.get(option) or environ.get(variable)
+        if choice:
+            _check_ours(option if option in options else variable, variable, choice, barrier)
+            environ[variable] = choice
     suit_crowd(environ)
     add_library(environ)
 
@@ -137,16 +143,14 @@ def _lock_waits(choice: str | None, wait: str) -> bool:
     return any(wait in lock.get("openmp_waits", lock["waits"]) for lock in found)
 
 
-def _checked(option: str, options: dict, barrier: str | None) -> str:
-    """The value of an option that is the runtime's way or ours, which needs barriers of ours."""
-    choice = options[option]
-    known = optiontable.choices("SYNCOPATE_OMP_" + option.removeprefix("--omp-").upper())
+def _check_ours(named: str, variable: str, choice: str, barrier: str | None) -> None:
+    """A setting that is the runtime's way or ours, which needs barriers of ours."""
+    known = optiontable.choices(variable)
     if choice not in known:
         hint = near(choice, list(known))
-        raise Failure(f"{option}: no '{choice}'{hint}; {known[0]} or {RUNTIME}", BAD_USE)
+        raise Failure(f"{named}: no '{choice}'{hint}; {known[0]} or {RUNTIME}", BAD_USE)
     if choice != RUNTIME and barrier == RUNTIME:
-        raise Failure(f"{option} {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
-    return choice
+        raise Failure(f"{named} {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
 
 
 def _check_wait(option: str, wait: str) -> None:

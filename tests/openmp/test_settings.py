@@ -220,6 +220,32 @@ def test_command_line_refuses(options, said):
     assert said in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"SYNCOPATE_OMP_BARRIER": "centrl"}, "no barrier is named 'centrl'"),
+        ({"SYNCOPATE_OMP_LOCK": "tikcet"}, "no lock is named 'tikcet'"),
+        ({"SYNCOPATE_OMP_REGIONS": "kpet"}, "SYNCOPATE_OMP_REGIONS: no 'kpet'"),
+        ({"SYNCOPATE_OMP_TASKS": "our"}, "SYNCOPATE_OMP_TASKS: no 'our'"),
+        ({"SYNCOPATE_WAIT": "slow"}, "SYNCOPATE_WAIT: no waiting is named 'slow'"),
+        (
+            {"SYNCOPATE_OMP_BARRIER": "runtime", "SYNCOPATE_OMP_REGIONS": "kept"},
+            "SYNCOPATE_OMP_REGIONS kept contradicts",
+        ),
+        (
+            {"SYNCOPATE_OMP_BARRIER": "runtime", "SYNCOPATE_OMP_TASKS": "ours"},
+            "SYNCOPATE_OMP_TASKS ours contradicts",
+        ),
+    ],
+    ids=str,
+)
+def test_command_line_refuses_bad_settings_of_its_environment_alike(settings, said):
+    done = run_cli("run", "--omp", "--", "true", **settings)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
 def test_help_and_page_name_the_locks():
     """--omp-lock takes neither all that `run --lock` takes, nor these alone."""
     locks = locktable.load()

@@ -78,6 +78,16 @@ bool read_barrier(const char* common_wait) noexcept {
   return wait == nullptr || find_wait(me, wait, wait, config.wait);
 }
 
+// Where there is no monitor, waiting on it polls. A lock that was not told how to wait does not:
+// waiters that outnumber the processors and keep to their order would take them all from the next.
+const erased_lock* without_polling(const erased_lock* lock) noexcept {
+  if (lock->wait != "monitor" || machine::monitor_usable()) return lock;
+  char adaptive[96];
+  std::snprintf(adaptive, sizeof adaptive, "%s:adaptive", lock->name.data());
+  const erased_lock* const found = find_lock(adaptive);
+  return found != nullptr ? found : lock;
+}
+
 // The default fits a lock's own four bytes, so that it needs no look-up.
 bool read_lock(const char* common_wait) noexcept {
   constexpr const char* me = variable_of(option::omp_lock);
@@ -88,7 +98,10 @@ bool read_lock(const char* common_wait) noexcept {
   config.lock = find_lock(name);
   if (config.lock == nullptr)
     return refuse(me, name, "no such lock, or it does not wait so (`syncopate list` shows them)");
-  if (common_wait == nullptr) return true;
+  if (common_wait == nullptr) {
+    if (colon == nullptr) config.lock = without_polling(config.lock);
+    return true;
+  }
   if (colon != nullptr)
     return std::strcmp(colon + 1, common_wait) == 0 ||
            refuse(me, name, "contradicts SYNCOPATE_WAIT");

@@ -52,6 +52,12 @@ static void* wait_only(void* s) {
   }
   return NULL;
 }
+static void* take_until_told(void* s) {
+  sem_wait(s);
+  for (tries = 1; !stop;) nap(1);
+  sem_post(s);
+  return NULL;
+}
 // Waits for what it has itself, until somebody else posts.
 static void* take_twice(void* s) {
   sem_wait(s);
@@ -276,6 +282,19 @@ static int shared(const char* what) {
   }
   return 0;
 }
+// Of two, one is posted by who took it before another thread took the second.
+static void pool(void) {
+  sem_init(&sem, 0, 2);
+  sem_wait(&sem);
+  const pthread_t keeper = begin(take_until_told, &sem);
+  while (!tries) nap(1);
+  const pthread_t thread = begin(take, &sem);
+  until_somebody_waits(&sem);
+  sem_post(&sem);
+  pthread_join(thread, NULL);
+  stop = 1;
+  pthread_join(keeper, NULL);
+}
 static void signal_of(sem_t* s) {
   const pthread_t thread = begin(wait_only, s);
   until_somebody_waits(s);
@@ -360,6 +379,8 @@ int main(int count, char** arguments) {
     semaphore(timed, &sem);
   } else if (strcmp(what, "passed_on") == 0) {
     passed_on();
+  } else if (strcmp(what, "pool") == 0) {
+    pool();
   } else if (strcmp(what, "semaphore") == 0) {
     sem_init(&sem, 0, 0);
     signal_of(&sem);

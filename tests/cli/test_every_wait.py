@@ -48,6 +48,7 @@ def waits_of(found: dict) -> dict[str, dict]:
     [
         ("semaphore_lock", "semaphore_lock", "sem", "Semaphores used as locks"),
         ("timed_semaphore_lock", "semaphore_lock", "sem", "Semaphores used as locks"),
+        ("pool", "semaphore_lock", "sem", "Semaphores used as locks"),
         ("semaphore", "semaphore", "sem", "Semaphores that other threads post"),
         ("named_semaphore", "semaphore", "wait_only at ", "Semaphores that other threads post"),
         ("trylock", "trylock", "mutex", "Mutexes"),

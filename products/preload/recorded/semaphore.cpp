@@ -1,18 +1,20 @@
 // semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only; while that looks,
 // what posix/semaphore.h says.
 //
-// A semaphore has no holder. One that is used as a lock has: who took it last, and posts. So each
-// wait is classified by the post that ended it: of who had taken the semaphore (it was a lock, and
-// the wait is lost to it), or of anybody else (it was a signal). Who has taken a lock does not get it
-// once more: a semaphore at which that has happened is a signal from then on, whoever posts it. So
-// is that of Python's SimpleQueue, which whoever was woken posts for the next.
+// A semaphore has no holder. One that is used as a lock, or for a pool of things, has some: who took
+// it and has not posted since, which each thread notes for itself. So each wait is classified by the
+// post that ended it: of who had taken the semaphore (it was a lock, and the wait is lost to it), or
+// of anybody else (it was a signal). Who has taken a lock does not get it once more: a semaphore at
+// which that has happened is a signal from then on, whoever posts it. So is that of Python's
+// SimpleQueue, which whoever was woken posts for the next.
 //
 // glibc's sem_t has 32 bytes and uses 16 of them. Where processes share a semaphore, its other ones
 // are left alone: then it is known by its address, who took it is not known, and it is a lock where
 // this process's posts come from threads that take it, too (record/futex_wakes.h).
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
-//           16  record id    20  acquisitions    24  who took it last    28  what its last post was
+//           16  record id    20  acquisitions    24  who took it last    28  what its last post was (8 bits),
+//                                                               and which life of it this is
 #include <syncopate/machine.h>
 
 #include <cerrno>
@@ -39,7 +41,19 @@ struct semaphore_object {
   static semaphore_object& of(sem_t* s) noexcept { return *reinterpret_cast<semaphore_object*>(s); }
   [[nodiscard]] bool has_room() const noexcept { return shared == 0; }
   [[nodiscard]] bool is_lock() const noexcept {
-    return has_room() && load(owner) != 0 && load(posted) < last_post::signal;
+    if (!has_room()) return false;
+    const last_post post = posted();
+    return post == last_post::release || (post == last_post::none && load(owner) != 0);
+  }
+  [[nodiscard]] last_post posted() const noexcept { return last_post(load(state) & post_mask); }
+  void set_posted(last_post post) noexcept {
+    store(state, (load(state) & ~post_mask) | static_cast<std::uint32_t>(post));
+  }
+  // So that what was taken is not taken for another one that came to lie there.
+  [[nodiscard]] std::uint32_t life() const noexcept { return load(state) & ~post_mask; }
+  void begin_life() noexcept {
+    static constinit std::uint32_t lives = 0;
+    store(state, __atomic_add_fetch(&lives, post_mask + 1, __ATOMIC_RELAXED));
   }
   std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
 
@@ -57,9 +71,42 @@ struct semaphore_object {
   int padding;
   std::uint32_t slot_, count;
   int owner;
-  last_post posted;
+  std::uint32_t state;
+
+ private:
+  static constexpr std::uint32_t post_mask = 0xff;
 };
 static_assert(sizeof(semaphore_object) == sizeof(sem_t) && sizeof(long) == 8);
+
+// What a thread has taken and not posted, the last of it: who only takes, as from a queue, would
+// fill any table.
+class taken_by_thread {
+ public:
+  [[nodiscard]] bool has(const semaphore_object& o) const noexcept { return at(o) < most; }
+  void add(const semaphore_object& o) noexcept { all_[next_++ % most] = {&o, o.life()}; }
+  bool remove(const semaphore_object& o) noexcept {
+    const unsigned i = at(o);
+    if (i == most) return false;
+    all_[i] = {};
+    return true;
+  }
+
+ private:
+  static constexpr unsigned most = 8;
+  struct taken {
+    const semaphore_object* semaphore;
+    std::uint32_t life;
+  };
+  [[nodiscard]] unsigned at(const semaphore_object& o) const noexcept {
+    unsigned i = 0;
+    while (i < most && (all_[i].semaphore != &o || all_[i].life != o.life())) ++i;
+    return i;
+  }
+
+  taken all_[most]{};
+  unsigned next_ = 0;
+};
+constinit thread_local taken_by_thread mine __attribute__((tls_model("initial-exec")));
 
 std::uint32_t identify(sem_t* s) noexcept {
   return record::identify(object_kind::semaphore, 0, s, semaphore_object::of(s).slot());
@@ -120,7 +167,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   static int take(real_semaphore& s, posix::limit until) {
     semaphore_object& o = semaphore_object::of(s.address());
     const std::uint32_t id = identify(s.address());
-    const bool had_taken_it = o.has_room() && semaphore_object::load(o.owner) == machine::self();
+    const bool had_taken_it = o.has_room() && mine.has(o);
     const auto kind = [&o, id](bool is_lock) {
       return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
                                                                     : wait_kind::semaphore;
@@ -130,8 +177,8 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
                                         {s.caller(), until != nullptr, o.has_room()});
     int error;
     take_cancelable(w, s, until, &error);
-    if (had_taken_it && error == 0) semaphore_object::store(o.posted, last_post::signal_for_good);
-    w.kind = kind(semaphore_object::load(o.posted) == last_post::release);
+    if (had_taken_it && error == 0) o.set_posted(last_post::signal_for_good);
+    w.kind = kind(o.posted() == last_post::release);
     if (w.kind == wait_kind::semaphore) record::wait_end_now(w);
     else if (error != 0) record::wait_in_vain(w);
     else record::wait_end(w, s.address());
@@ -154,6 +201,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       return record::taken(object_kind::semaphore, 0, s.address());
     }
     semaphore_object::store(o.owner, machine::self());
+    mine.add(o);
     const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
     if (record::is_sampled(n))
       record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
@@ -165,10 +213,11 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       record::shared_semaphore_posted(s.address(), contended, machine::ticks());
       return s.add();
     }
-    const bool is_release = semaphore_object::load(o.owner) == machine::self();
-    if (semaphore_object::load(o.posted) != last_post::signal_for_good)
-      semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
-    if (is_release) semaphore_object::store(o.owner, 0);
+    const bool was_last = semaphore_object::load(o.owner) == machine::self();
+    const bool is_release = mine.remove(o) || was_last;
+    if (o.posted() != last_post::signal_for_good)
+      o.set_posted(is_release ? last_post::release : last_post::signal);
+    if (was_last) semaphore_object::store(o.owner, 0);
     const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
     const std::uint64_t ended = record::hold_ends(s.address(), contended);
     const std::uint32_t id = ended != 0 ? o.slot_ : 0;
@@ -211,7 +260,7 @@ SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
   if (result != 0 || !o.has_room()) return result;
   o.count = 0;
   o.owner = 0;
-  o.posted = last_post::none;
+  o.begin_life();
   record::object_created(object_kind::semaphore, 0, s, o.slot(), __builtin_return_address(0));
   return 0;
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import knowncalls
 from syncopate.records.holdlengths import (
@@ -84,6 +85,11 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     is_gate = facts is not None and facts.empty >= NEARLY_ALL and not any(_starves(lock, results))
     if waits := open_waits(lock, results):
         return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
+    return [*_of_what_ended(lock, results, facts, is_gate), *_overtaken(lock, results)]
+
+
+def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool) -> list[Reason]:
+    """Why waits for it last, as those that are over and the holds seen tell."""
     if is_gate:
         return [_gate(facts)]
     if inside := _inside_of_c_library(lock):
@@ -168,7 +174,27 @@ def _gate(facts: Facts) -> Reason:
 
 
 def open_waits(lock: dict, results: dict) -> list[dict]:
-    """The waits for it that are not over, where most of the time went into them."""
+    """The waits for it that are not over, where most of the time went into them; none where others
+    had it after each of these began: then it is let go of, and not why they wait."""
+    waits = _unfinished(lock, results)
+    return [] if all(each["holds_since"] for each in waits) else waits
+
+
+def _overtaken(lock: dict, results: dict) -> Iterator[Reason]:
+    """Most of the time went into waits that are not over, while others took it."""
+    waits = _unfinished(lock, results)
+    if waits and all(each["holds_since"] for each in waits):
+        one = len(waits) == 1
+        yield Reason(
+            "open",
+            f"{count(len(waits))} thread{' waits' if one else 's wait'} for it still, and others"
+            f" have taken it since: {count(max(each['holds_since'] for each in waits))} times seen",
+            "",
+            CERTAIN,
+        )
+
+
+def _unfinished(lock: dict, results: dict) -> list[dict]:
     waits = [
         each
         for each in results["open_waits"]
@@ -184,6 +210,13 @@ def _stuck(lock: dict, waits: list[dict], results: dict) -> Reason:
     """By deadlock, as far as that is known; else only that they wait."""
     one = len(waits) == 1
     why = f"{count(len(waits))} thread{' waits' if one else 's wait'} for it still"
+    for holder in (each for wait in waits for each in wait["holders"] if each["ended"]):
+        return Reason(
+            "open",
+            f"{why}: {in_sentence(holder['thread'])}, which had it, has ended",
+            "let its threads release it before they end, or make it robust (PTHREAD_MUTEX_ROBUST)",
+            CERTAIN if holder["certain"] else LIKELY,
+        )
     kinds = {each["thread"]: each["kind"] for each in results["open_waits"]}
     for deadlock in results["deadlocks"]:
         if lock["name"] not in deadlock["locks"]:

@@ -40,6 +40,7 @@ class Holder(NamedTuple):
 
     thread: int
     certain: bool
+    ended: bool = False  # it is over: nobody will let go of what it held
 
 
 class Waiting(NamedTuple):
@@ -52,14 +53,19 @@ class Waiting(NamedTuple):
 
 def waiting(record: Record) -> dict[int, Waiting]:
     """By thread index, the threads of a record that wait."""
-    threads = [thread for thread in record.threads() if not thread.end_ticks]
+    all_threads = [*record.threads()]
+    threads = [thread for thread in all_threads if not thread.end_ticks]
+    ended = {thread.thread_id: thread for thread in all_threads if thread.end_ticks}
     locks = {lock.id: lock for lock in record.locks()}
     by_id = {thread.thread_id: thread for thread in threads}
     found = {}
     for thread in threads:
         wait = thread.open
         if wait and not wait.end and wait.kind in KIND_NAMES:
-            holders = _holders(thread, wait, locks.get(wait.lock), threads, by_id)
+            lock = locks.get(wait.lock)
+            holders = [*_holders(thread, wait, lock, threads, by_id)]
+            if not holders and lock is not None:
+                holders = [*_ended_holder(thread, wait, ended, by_id)]
             found[thread.id] = Waiting(thread.id, wait, tuple(holders))
     return found
 
@@ -87,6 +93,17 @@ def _holders(
         theirs.since == seen.holder_since if seen else theirs.since <= wait.since
     )
     yield Holder(holder.id, holder is thread or still)
+
+
+def _ended_holder(
+    thread: Thread, wait: OpenWait, ended: dict[int, Thread], by_id: dict
+) -> Iterator[Holder]:
+    """A thread that ended and held the lock by its memory: for certain, where that was read when
+    it had ended; else it may have let go of it in between."""
+    seen = thread.seen if thread.seen.since == wait.since else None
+    holder = seen.holder if seen else wait.holder
+    if holder in ended and holder not in by_id:
+        yield Holder(ended[holder].id, ended[holder].end_ticks <= wait.since, ended=True)
 
 
 def cycles(waits: dict[int, Waiting]) -> list[list[int]]:
@@ -233,7 +250,10 @@ def _owner(memory: int, lock: Lock | None) -> int | None:
 
 def holders_of(wait: dict) -> str:
     """Whom a wait is for; with a question mark where the thread may have let go since."""
-    names = [each["thread"] + ("" if each["certain"] else "?") for each in wait["holders"]]
+    names = [
+        each["thread"] + ("" if each["certain"] else "?") + (" (ended)" if each["ended"] else "")
+        for each in wait["holders"]
+    ]
     return ", ".join(names) or "-"
 
 
@@ -277,12 +297,24 @@ class OpenWaits:
             "place": self._place(each),
             "waited_ns": self.of.ns(max(0, self.of.end_ticks - wait.since)),
             "timed": bool(wait.flags & recordformat.TIMED),
+            "holds_since": self._holds_since(each),
             "holders": [
-                {"thread": self.of.label(holder.thread), "certain": holder.certain}
+                {
+                    "thread": self.of.label(holder.thread),
+                    "certain": holder.certain,
+                    "ended": holder.ended,
+                }
                 for holder in each.holders
             ],
             "frames": [frame.as_data() for frame in frames],
         }
+
+    def _holds_since(self, each: Waiting) -> int:
+        """How many holds were seen of others who took the lock after the wait for it began."""
+        if KIND_NAMES[each.wait.kind] not in LOST_KINDS:
+            return 0
+        holds = self.of.holds.get(each.wait.lock, ())
+        return sum(hold.start > each.wait.since and hold.thread != each.thread for hold in holds)
 
     def _frames(self, each: Waiting) -> list:
         stack = each.wait.stack

@@ -267,6 +267,26 @@ def test_of_a_deadlock_nothing_else_is_told(tmp_path):
         assert each["seen"].startswith("waits are counted, also those that are not over")
 
 
+@pytest.mark.parametrize("since", [100 * MS, 900 * MS])
+def test_a_lock_that_others_took_meanwhile_is_not_what_waits_hang_at(tmp_path, since):
+    """Of a program that was stopped, or one whose waiters starve: why holds are long is told."""
+    of = Planted()
+    lock = of.lock([5 * MS] * 66)
+    of.builder.holder(0, lock, 66, [0, 0, 66])
+    of.builder.row(of.threads[0], lock, 1, [5 * MS])
+    for number in range(66):
+        of.builder.hold(0, lock, (number + 2) * 10 * MS, (number + 2) * 10 * MS + 5 * MS, of.stack)
+    of.builder.thread(200, end=0, waits=(since, 0, 0xA000, lock, 1, 0, 0, 2))
+    (found,) = of.findings(tmp_path)
+    if since > 800 * MS:  # nobody took it since
+        assert found["causes"] == ["open"]
+        assert found["why"][0] == "1 thread waits for it still"
+        return
+    assert found["causes"] == ["sleeps", "open"]
+    assert found["why"][1].startswith("1 thread waits for it still, and others have taken it since")
+    assert found["do"][0].startswith("move what it waits for there")
+
+
 def test_what_it_costs(tmp_path):
     of = Planted()
     sleeps(of)

@@ -248,12 +248,21 @@ void set_flag(file_flag flag) noexcept {
     __atomic_fetch_or(&h->flags, flag, __ATOMIC_RELAXED);
 }
 
+void give_up() noexcept {
+  if (!std::exchange(enabled, false)) return;
+  file_header* h = header.load(std::memory_order_acquire);  // [H]
+  if (h == nullptr) return;
+  store(h->last_ticks, machine::ticks());
+  store(h->last_monotonic_ns, machine::now());
+  set_flag(gave_up);
+}
+
 chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noexcept {
   bytes = round_up(bytes, 4096);
   if (load(file.stopped)) return nullptr;
   holding lock(file.growth);
   if (!lock) {
-    enabled = false;
+    give_up();
     return nullptr;
   }
   file_header* h = header.load(std::memory_order_acquire);  // [H]

@@ -40,6 +40,8 @@ int open_record(const char* path) noexcept;
 chunk_header* grow(chunk_kind, std::size_t bytes, std::uint32_t first) noexcept;
 
 void set_flag(file_flag) noexcept;
+// Stops the recording, since a lock of the recorder's own could not be had.
+void give_up() noexcept;
 
 // Lets go of the file without a further word in it, but for one: in the child of a fork.
 void leave_file() noexcept;

@@ -12,6 +12,7 @@
 //        nothing.
 //   [U]  release RMW.
 //   [F]  relaxed: the child of a fork has one thread.
+//   [T]  relaxed: who has it last said so; only whether that changes is asked.
 //   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
@@ -28,9 +29,10 @@ namespace syncopate::record {
 // Spin-then-futex lock for the rare paths that change shared tables.
 // word: 0 free, 1 held, 2 held and somebody may sleep.
 //
-// lock() gives up after about a second and returns false: a holder can vanish for good (a signal
+// lock() gives up after a second or two and returns false: a holder can vanish for good (a signal
 // handler that jumps out of the recorder, a raw fork system call), and a recorder must not hang
-// the program over it. Whoever gets false stops the recording.
+// the program over it. Whoever gets false stops the recording. A holder that only lacks a processor,
+// or was stopped with its process, has not vanished (tiny_lock.cpp).
 class tiny_lock {
  public:
   [[nodiscard]] bool lock() noexcept {
@@ -38,7 +40,7 @@ class tiny_lock {
       std::uint32_t free = 0;
       if (word_.compare_exchange_weak(free, 1, std::memory_order_acquire,  // [L]
                                       std::memory_order_relaxed))          // [L]
-        return true;
+        return taken();
       machine::relax();
     }
     return lock_slow();
@@ -46,7 +48,8 @@ class tiny_lock {
   [[nodiscard]] bool try_lock() noexcept {
     std::uint32_t free = 0;
     return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,  // [L]
-                                         std::memory_order_relaxed);          // [L]
+                                         std::memory_order_relaxed) &&        // [L]
+           taken();
   }
   void unlock() noexcept {
     if (word_.exchange(0, std::memory_order_release) == 2) machine::wake(&word_, 1);  // [U]
@@ -55,9 +58,16 @@ class tiny_lock {
   void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // [F]
 
  private:
-  bool lock_slow() noexcept;  // recorder.cpp
+  bool lock_slow() noexcept;  // tiny_lock.cpp
+  bool taken() noexcept {
+    const std::uint64_t times = (holder_.load(std::memory_order_relaxed) >> 32) + 1;  // [T]
+    holder_.store(times << 32 | static_cast<std::uint32_t>(machine::self()),
+                  std::memory_order_relaxed);  // [T]
+    return true;
+  }
 
   std::atomic<std::uint32_t> word_{0};
+  std::atomic<std::uint64_t> holder_{0};  // how often it was taken, and by whom last
 };
 
 // Holds a tiny_lock for a scope; false when it could not be had.

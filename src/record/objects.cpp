@@ -142,7 +142,7 @@ std::uint32_t register_locked(const identity& who) noexcept {
 std::uint32_t register_object(const identity& who) noexcept {
   holding lock(objects.lock);
   if (!lock) {
-    enabled = false;
+    give_up();
     return 0;
   }
   return register_locked(who);
@@ -152,7 +152,7 @@ std::uint32_t register_object(const identity& who) noexcept {
 std::uint32_t find_by_address(object_kind kind, const void* object) noexcept {
   holding lock(objects.lock);
   if (!lock) {
-    enabled = false;
+    give_up();
     return 0;
   }
   const std::uint32_t id = objects.index.find(address_of(object), kind, locks);
@@ -327,7 +327,7 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
   if (!inside) return;
   holding lock(objects.lock);
   if (!lock) {
-    enabled = false;
+    give_up();
     return;
   }
   const std::uint32_t id =

@@ -105,18 +105,6 @@ void tell_all() noexcept {
 
 }  // namespace
 
-bool tiny_lock::lock_slow() noexcept {
-  const std::uint64_t give_up = machine::now() + 1'000'000'000u;
-  const machine::deadline until{
-      {static_cast<time_t>(give_up / 1'000'000'000u), static_cast<long>(give_up % 1'000'000'000u)},
-      CLOCK_MONOTONIC};
-  while (word_.exchange(2, std::memory_order_acquire) != 0) {  // [L]
-    if (machine::now() >= give_up) return false;
-    machine::park(&word_, 2, &until);
-  }
-  return true;
-}
-
 entry::entry() noexcept : entered_(!local.inside) {
   if (!entered_) return;
   local.inside = true;

@@ -21,7 +21,6 @@
 // Memory order (each tag stands at its site below)
 //   [H]  acquire load of the header (file.cpp): what it says is there.
 //   [G]  relaxed: only whether there is a file; or behind an entry, which has asked with [H].
-//   [L]  acquire RMW of the lock (internal.h).
 //   [C]  compiler barrier: for signals of this thread.
 #pragma once
 

@@ -86,7 +86,7 @@ std::uint32_t intern_numbers(const std::uint64_t* pc, unsigned depth) noexcept {
   {
     holding lock(insertion);
     if (!lock) {
-      enabled = false;
+      give_up();
       return 0;
     }
     const found again = find(hash, pc, depth);

@@ -118,7 +118,7 @@ thread_state* register_thread() noexcept {
   {
     holding lock(threads.lock);
     if (!lock) {
-      enabled = false;
+      give_up();
       return nullptr;
     }
     if (entries.count() >= separate_threads) t = adopt_idle_locked(now);
@@ -144,13 +144,6 @@ thread_state* register_thread() noexcept {
   read_held = t->entry->read_held;
   if (thread_is_new != nullptr) thread_is_new();
   return t;
-}
-
-// Another thread's clock of processor time, as the kernel makes ids of them
-// (include/linux/posix-timers_types.h): the complement of its id, then "of a thread" and "as the
-// scheduler counts".
-clockid_t cpu_clock_of(std::uint32_t thread_id) noexcept {
-  return static_cast<clockid_t>(~thread_id << 3 | 4 | 2);
 }
 
 std::uint32_t hash_row(std::uint32_t lock, std::uint32_t kind) noexcept {

@@ -18,6 +18,13 @@ inline std::uint64_t cpu_time(clockid_t clock) noexcept {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+// Another thread's clock of processor time, as the kernel makes ids of them
+// (include/linux/posix-timers_types.h): the complement of its id, then "of a thread" and "as the
+// scheduler counts".
+inline clockid_t cpu_clock_of(std::uint32_t thread_id) noexcept {
+  return static_cast<clockid_t>(~thread_id << 3 | 4 | 2);
+}
+
 struct usage {
   std::uint64_t cpu_ns = 0;
   std::uint32_t sleeps = 0;       // left the processor by itself; each ends with a wake-up

@@ -28,6 +28,7 @@ from syncopate.records.recordformat import (
     EVENT,
     EVENTS,
     FINISHED,
+    GAVE_UP,
     HOLD,
     HOLDER,
     HOLDER_COUNTS,
@@ -186,6 +187,8 @@ class Record(RecordChunks):
         header = self.header
         known = max(header.last_ticks, header.start_ticks)
         until_ns = self._now_ns if self.runs else header.ended_monotonic_ns
+        if header.flags & GAVE_UP and not header.flags & FINISHED:
+            return known
         if not header.flags & (FINISHED | REPLACED) and until_ns > header.last_monotonic_ns:
             return max(known, self._ticks_at(until_ns))
         for thread in self.threads():

@@ -147,6 +147,11 @@ class Results:
         if record.header.flags & recordformat.REPLACED:
             other = f", whose record is {became}" if became else ""
             return f"the program became another one by exec{other}"
+        if record.header.flags & recordformat.GAVE_UP:
+            return (
+                "the recorder stopped by itself, since a thread that had one of its locks did not"
+                " release it: what came after is missing; counts may lag by up to 255 per lock"
+            )
         there = record.runs or record.is_of_a_running_program()
         state = "still runs" if there else "was killed, or ended unseen, as by exec"
         if became:

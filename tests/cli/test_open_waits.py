@@ -207,6 +207,48 @@ def test_a_holder_that_was_seen_later_counts(tmp_path):
     assert cycles(waiting(Record(str(builder.write(tmp_path / "r"))))) == []
 
 
+@pytest.mark.parametrize(
+    ("ended", "seen", "certain"),
+    [
+        (1_050_000, (0, 0, 0), True),  # it was over when the lock's memory named it
+        (1_150_000, (0, 0, 0), False),  # it may have let go of it before it ended
+        (1_050_000, (1_100_000, 0, 102), None),  # another one has it by now
+    ],
+)
+def test_a_thread_that_ended_may_hold_a_lock(tmp_path, ended, seen, certain):
+    builder = RecordBuilder()
+    builder.flags = 0
+    one, _ = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_100_000, one, 101), seen=seen)
+    builder.thread(101, "dier", end=ended)
+    path = builder.write(tmp_path / "r")
+    results = Results(Analysis(Record(str(path)))).as_data()
+    (wait,), (finding,) = results["open_waits"], results["findings"]
+    text = run_cli("report", path).stdout
+    if certain is None:
+        assert wait["holders"] == [] and "(ended)" not in text
+        return
+    assert wait["holders"] == [{"thread": "dier/101", "certain": certain, "ended": True}]
+    assert finding["why"][0] == "1 thread waits for it still: dier/101, which had it, has ended"
+    assert finding["reasons"][0]["sure"] == ("certain" if certain else "likely")
+    assert "make it robust" in finding["do"][0]
+    assert f"dier/101{'' if certain else '?'} (ended)" in text
+
+
+def test_a_recorder_that_gave_up_says_so(tmp_path):
+    """It knows nothing of what came after: no wait lasts until the program's end."""
+    builder = RecordBuilder(end=1_500_000)
+    builder.flags, builder.ended = 512, 2_000_000
+    one, _ = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_400_000, one))
+    path = builder.write(tmp_path / "r")
+    results = Results(Analysis(Record(str(path)))).as_data()
+    assert results["process"]["duration_ns"] == 500_000
+    assert [wait["waited_ns"] for wait in results["open_waits"]] == [100_000]
+    said = " ".join(run_cli("report", path).stdout.split())
+    assert "the recorder stopped by itself" in said and "was killed" not in said
+
+
 def test_open_waits_count_until_the_end(tmp_path):
     """Of a wait that is over but has no row yet, as long as it took; nothing of ended threads."""
     builder = RecordBuilder()

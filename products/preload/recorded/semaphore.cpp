@@ -1,12 +1,12 @@
 // semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only; while that looks,
 // what posix/semaphore.h says.
 //
-// A semaphore has no holder. One that is used as a lock, or for a pool of things, has some: who took
-// it and has not posted since, which each thread notes for itself. So each wait is classified by the
-// post that ended it: of who had taken the semaphore (it was a lock, and the wait is lost to it), or
-// of anybody else (it was a signal). Who has taken a lock does not get it once more: a semaphore at
-// which that has happened is a signal from then on, whoever posts it. So is that of Python's
-// SimpleQueue, which whoever was woken posts for the next.
+// A semaphore has no holder. One that is used as a lock, or for a pool of things, has some: who
+// took it and has not posted since, which each thread notes for itself. So each wait is classified
+// by the post that ended it: of who had taken the semaphore (it was a lock, and the wait is lost to
+// it), or of anybody else (it was a signal). Who has taken a lock does not get it once more: a
+// semaphore at which that has happened is a signal from then on, whoever posts it. So is that of
+// Python's SimpleQueue, which whoever was woken posts for the next.
 //
 // glibc's sem_t has 32 bytes and uses 16 of them. Where processes share a semaphore, its other ones
 // are left alone: then it is known by its address, who took it is not known, and it is a lock where

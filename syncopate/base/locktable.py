@@ -45,18 +45,24 @@ def load() -> list[dict]:
     return locks if "glibc" in names else [*locks, GLIBC]
 
 
+_BEHIND = {"preload": "a program's mutexes", "openmp": "OpenMP's locks"}
+
+
 def check_choice(choice: str, more: tuple[str, ...] = (), library: str = "preload") -> str:
     """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do,
     and the names that the caller knows besides. `library`: whose locks, "preload" or "openmp"."""
     name, colon, wait = choice.partition(":")
-    usable = {lock["name"]: lock for lock in load() if lock.get(library, lock["preload"])}
+    locks = load()
+    usable = {lock["name"]: lock for lock in locks if lock.get(library, lock["preload"])}
     lock = usable.get(name)
     if lock is None and colon and name in more:
         raise Failure(f"lock {name} brings its own waiting; leave out ':{wait}'", BAD_USE)
     if lock is None:
+        wrong = f"no lock is named '{name}'{near(name, [*more, *usable])}"
+        if any(other["name"] == name for other in locks):
+            wrong = f"lock {name} cannot stand behind {_BEHIND[library]}"
         raise Failure(
-            f"no lock is named '{name}'{near(name, [*more, *usable])};"
-            f" there are {', '.join([*more, *usable])} (see `syncopate list`)",
+            f"{wrong}; there are {', '.join([*more, *usable])} (see `syncopate list`)",
             BAD_USE,
         )
     known = lock.get(f"{library}_waits", lock["waits"])

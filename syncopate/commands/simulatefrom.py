@@ -21,9 +21,10 @@ def main(options: dict[str, str]) -> int:
     threads = numbers("--threads", options["--threads"]) if "--threads" in options else None
     seeds = numbers("--seeds", options.get("--seeds", str(whatif.SEEDS)))[0]
     machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
+    record = bundle.read_one(options["--from"])
     path = machinefiles.find(machine)
     whatifoutput.check(options)
-    analysis = Analysis(bundle.read_one(options["--from"]))
+    analysis = Analysis(record)
     use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         replayer = whatif.Replayer(use, path, folder)

@@ -291,6 +291,9 @@ def test_bad_use_is_one_line(cli, native, tmp_path):
         assert done.returncode == 2
         assert said in one_line(done)
     assert "needs --from RECORD" in one_line(cli("simulate", "--what", "halve"))
+    # The record that is not there comes first, also where this machine was not measured.
+    absent = cli("simulate", "--from", "absent.rec", environ={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert "cannot read absent.rec" in one_line(absent)
 
 
 def test_a_section_that_a_change_empties_is_not_replayed_for_ever(tmp_path):

@@ -31,8 +31,8 @@ namespace syncopate::record {
 //
 // lock() gives up after a second or two and returns false: a holder can vanish for good (a signal
 // handler that jumps out of the recorder, a raw fork system call), and a recorder must not hang
-// the program over it. Whoever gets false stops the recording. A holder that only lacks a processor,
-// or was stopped with its process, has not vanished (tiny_lock.cpp).
+// the program over it. Whoever gets false stops the recording. A holder that only lacks a
+// processor, or was stopped with its process, has not vanished (tiny_lock.cpp).
 class tiny_lock {
  public:
   [[nodiscard]] bool lock() noexcept {

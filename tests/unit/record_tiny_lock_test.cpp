@@ -1,4 +1,4 @@
-// record_tiny_lock_test.cpp -- the recorder's lock is waited for while its holder may release it yet.
+// record_tiny_lock_test.cpp -- the recorder waits for its own lock while its holder may release it.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>

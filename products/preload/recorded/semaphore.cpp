@@ -13,8 +13,8 @@
 // this process's posts come from threads that take it, too (record/futex_wakes.h).
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
-//           16  record id    20  acquisitions    24  who took it last    28  what its last post was (8 bits),
-//                                                               and which life of it this is
+//           16  record id    20  acquisitions    24  who took it last
+//           28  what its last post was (8 bits), and which life of it this is
 #include <syncopate/machine.h>
 
 #include <cerrno>

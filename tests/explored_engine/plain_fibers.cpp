@@ -7,6 +7,7 @@
 
 #include "model/front/names/names.h"
 #include "model/front/program/options.h"
+#include "model/front/pthread/threads.h"
 #include "model/front/threads/fiber.h"
 
 namespace syncopate::instrument {
@@ -89,5 +90,7 @@ data_position data_position_of(std::uintptr_t address) {
   return p;
 }
 std::string data_position::text() const { return object; }
+thread_record* find_record(pthread_t) { return nullptr; }
+bool is_end_of_thread(engine::address) { return false; }
 
 }  // namespace syncopate::instrument

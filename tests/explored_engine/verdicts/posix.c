@@ -457,6 +457,17 @@ static void exits_with_3(void) {
   exit(3);
 }
 
+// The second thread's handle is the first one's, which has been joined.
+static void joins_the_stuck(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, works, NULL);
+  pthread_join(thread, NULL);
+  pthread_mutex_lock(&mutex);
+  pthread_create(&thread, NULL, add_locked, NULL);
+  pthread_join(thread, NULL);
+  pthread_mutex_unlock(&mutex);
+}
+
 struct scenario {
   const char* name;
   void (*run)(void);
@@ -501,6 +512,7 @@ static const struct scenario all[] = {
     {"plain_flag", plain_flag},
     {"exits_beside", exits_beside},
     {"exits_with_3", exits_with_3},
+    {"joins_the_stuck", joins_the_stuck},
 };
 
 int main(int argc, char** argv) {

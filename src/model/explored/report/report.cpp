@@ -5,9 +5,11 @@
 #include "sites.h"
 
 #include "model/front/names/names.h"
+#include "model/front/pthread/threads.h"
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <string_view>
@@ -44,14 +46,11 @@ std::string code_position(place where, const caller_places& callers) {
   return instrument::known_frames(all.data(), all.size(), 1).front().text();
 }
 
-constexpr std::string_view the_end = "the end of thread ";
-
-// What pthread_join() awaits is in `table` of src/model/front/pthread/threads.cpp, by the thread.
-std::string without_records(const std::string& name) {
-  constexpr std::string_view records = "syncopate::instrument::table[", ended = "].ended";
-  if (!name.starts_with(records) || !name.ends_with(ended)) return name;
-  return std::string(the_end) +
-         name.substr(records.size(), name.size() - records.size() - ended.size());
+// pthread's objects by their own names: what the C library calls their first parts is not for users.
+std::string without_parts(std::string name) {
+  for (const std::string_view part : {".__data", ".__size[0]"})
+    if (name.ends_with(part)) name.resize(name.size() - part.size());
+  return name;
 }
 
 // Names take milliseconds each. Blocks of the heap get letters, explained below the table.
@@ -82,7 +81,7 @@ class names {
   std::string name_data(address where) {
     const instrument::data_position p = instrument::data_position_of(where);
     if (p.where != instrument::region::heap && p.where != instrument::region::freed)
-      return without_records(without_arguments(p.text()));
+      return without_parts(without_arguments(p.text()));
     auto [at, fresh] = blocks_.try_emplace(p.start);
     if (fresh) {
       const auto n = blocks_.size() - 1;
@@ -99,6 +98,8 @@ class names {
   std::map<address, std::string> data_;
   std::map<address, block> blocks_;
 };
+
+std::string end_of(unsigned thread) { return "the end of thread " + std::to_string(thread); }
 
 const char* verb(action a) {
   switch (a) {
@@ -148,7 +149,15 @@ std::string transaction_text(const step& s, names& known) {
   return text;
 }
 
-std::string text_of(const step& s, names& known) {
+// What a step is about. The word that a join awaits is of the thread that has set it: another one
+// may have its record since, which cleared it then.
+std::string object_of(const step& s, const std::vector<step>& all, names& known) {
+  if (!instrument::is_end_of_thread(s.at)) return known.data(s.at);
+  const step& end = s.source != 0 ? all[s.source - 1] : s;
+  return end.what == action::store && end.after != 0 ? end_of(end.thread) : "the end of a thread";
+}
+
+std::string text_of(const step& s, const std::vector<step>& all, names& known) {
   std::string text = verb(s.what);
   if (s.what == action::fence) return text + " " + name(s.order);
   if (s.what == action::time) return text + (s.chosen == impatient ? ": much time has passed" : "");
@@ -156,7 +165,7 @@ std::string text_of(const step& s, names& known) {
     return text +
            (s.chosen == impatient ? ": gives up waiting" : " " + known.data(s.at) + ": news");
   if (s.what == action::transaction) return text + transaction_text(s, known);
-  text += " " + known.data(s.at);
+  text += " " + object_of(s, all, known);
   switch (s.what) {
     case action::load: text += std::string(" ") + name(s.order) + ": " + value_of(s.before); break;
     case action::store:
@@ -200,6 +209,16 @@ std::string text_of(const step& s, names& known) {
   return text + old_message(s);
 }
 
+// What a thread waits for.
+std::string awaited(const operation& next, names& known) {
+  if (!instrument::is_end_of_thread(next.at))
+    return "a value of " + known.data(next.at) + ", now " +
+           value_of(memory::peek(next.at, next.bytes));
+  const auto* const record =
+      instrument::find_record(next.at - offsetof(instrument::thread_record, ended));
+  return record != nullptr ? end_of(record->index) : "the end of a thread";
+}
+
 std::string state_of(const failure::thread_end& t, names& known) {
   if (t.running) return "runs";
   if (t.ended) return "has ended";
@@ -209,11 +228,8 @@ std::string state_of(const failure::thread_end& t, names& known) {
                      : t.parked      ? "is parked on " + known.data(t.next.at)
                      : t.next.what == action::leave ? "waits for others at " + known.data(t.next.at)
                      : t.next.what == action::share ? "waits to have " + known.data(t.next.at)
-                     : t.next.what == action::await && known.data(t.next.at).starts_with(the_end)
-                         ? "waits for " + known.data(t.next.at)
                      : t.next.what == action::await || t.next.what == action::take
-                         ? "waits for a value of " + known.data(t.next.at) + ", now " +
-                               value_of(memory::peek(t.next.at, t.next.bytes))
+                         ? "waits for " + awaited(t.next, known)
                          : std::string("is about to ") + verb(t.next.what) +
                                (t.next.at != 0 ? " " + known.data(t.next.at) : "");
   return text + ", " + known.code(t.next.from, t.next.callers);
@@ -293,7 +309,7 @@ std::string describe(const failure& f, std::size_t most_steps) {
   std::vector<std::string> operations;
   const std::size_t from = f.steps.size() > most_steps ? f.steps.size() - most_steps : 0;
   for (std::size_t i = from; i < f.steps.size(); ++i) {
-    operations.push_back(text_of(f.steps[i], known));
+    operations.push_back(text_of(f.steps[i], f.steps, known));
     widest = std::max(widest, std::min<std::size_t>(operations.back().size(), 70));
   }
   text += "\n  step  thread  operation" + std::string(widest > 9 ? widest - 9 : 0, ' ') + "  at\n";

@@ -27,6 +27,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
 #include "model/front/libc/random_numbers.h"
+#include "model/front/libc/scan_names.h"
 #include "model/front/libc/stream_locks.h"
 #include "model/front/libc/told_files.h"
 #include "model/front/program/begun_files.h"
@@ -431,10 +432,8 @@ PASS_LIST(fprintf, vfprintf, stream, (std::FILE * stream, const char* format, ..
 using scan_list = int(std::FILE*, const char*, std::va_list);
 static int scan(std::FILE* stream, const char* name, const char* format, std::va_list list,
                 syncopate::engine::place where) {
-  static constinit std::atomic<void*> slots[3];
-  const bool is_99 = std::strstr(name, "99") != nullptr, is_23 = std::strstr(name, "23") != nullptr;
-  const char* const of_lists = is_99 ? "__isoc99_vfscanf" : is_23 ? "__isoc23_vfscanf" : "vfscanf";
-  auto* const real = find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
+  static constinit scan_names names = SYNCOPATE_SCAN_NAMES(vfscanf);
+  auto* const real = real_scan<scan_list>(names, name);
   if (!by_program(where)) return real(stream, format, list);
   end_transaction(name, where);
   call_reads_text(format, where);

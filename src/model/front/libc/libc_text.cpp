@@ -9,12 +9,12 @@
 #include <cstdlib>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <string>
 
 #include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/call_memory.h"
+#include "model/front/libc/scan_names.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -48,12 +48,6 @@ int print_anew(char** to, const char* format, std::va_list list, engine::place w
 // ---- sscanf() ----------------------------------------------------------------------------------
 
 using scan_list = int(const char*, const char*, std::va_list);
-scan_list* real_scan(const char* name) {
-  static constinit std::atomic<void*> slots[3];
-  const bool is_99 = std::strstr(name, "99") != nullptr, is_23 = std::strstr(name, "23") != nullptr;
-  const char* const of_lists = is_99 ? "__isoc99_vsscanf" : is_23 ? "__isoc23_vsscanf" : "vsscanf";
-  return find_real<scan_list>(slots[is_99 ? 1 : is_23 ? 2 : 0], of_lists, nullptr);
-}
 
 // Behind a conversion's flags, width and sizes; of a set of characters, which may have a '%' among
 // them, behind its last.
@@ -108,7 +102,8 @@ std::size_t scanned_bytes(const char* text, const char* format) {
 // How much it writes is known only afterwards: too late for what a hardware transaction takes back.
 int scan(const char* text, const char* name, const char* format, std::va_list list,
          engine::place where) {
-  auto* const real = real_scan(name);
+  static constinit scan_names names = SYNCOPATE_SCAN_NAMES(vsscanf);
+  auto* const real = real_scan<scan_list>(names, name);
   if (!by_program(where)) return real(text, format, list);
   if (in_transaction()) {
     const engine_scope inside;

@@ -175,6 +175,11 @@ thread_record* find_record(pthread_t thread) {
   return &r == &table[0] || owner_of(r) != thread_record::unused ? &r : nullptr;
 }
 
+bool is_end_of_thread(engine::address word) {
+  const std::uintptr_t offset = word - reinterpret_cast<std::uintptr_t>(table);
+  return offset < sizeof table && offset % sizeof table[0] == offsetof(thread_record, ended);
+}
+
 int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*routine)(void*),
                  int (*c11_routine)(void*), void* argument, engine::place where) {
   on_engine([&] { refuse_threads_of_runtimes(where); });

@@ -72,6 +72,8 @@ thread_record& self_record();  // of the calling thread
 
 // The record behind a handle; null for what is no handle of a thread that can still be asked about.
 thread_record* find_record(pthread_t thread);
+// Whether this is `ended` of some record, in use or not: what joins await.
+bool is_end_of_thread(engine::address word);
 inline pthread_t handle_of(const thread_record& r) { return reinterpret_cast<pthread_t>(&r); }
 
 // pthread_create with one routine, thrd_create with the other; the one that is not given is null.

@@ -265,6 +265,61 @@ static void* rw_timed(void* u) {
 }
 static void rwlock_timed(void) { run2(rw_reads, rw_timed, NULL); }
 
+// A lock that prefers writers lets no more readers in while one waits, not even those that have it.
+static pthread_rwlock_t writers_first = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static pthread_rwlock_t* chosen_lock = &rw;
+
+static void* reads_twice(void* unused) {
+  (void)unused;
+  pthread_rwlock_rdlock(chosen_lock);
+  const int before = data;
+  pthread_rwlock_rdlock(chosen_lock);
+  assert(data == before);
+  pthread_rwlock_unlock(chosen_lock);
+  pthread_rwlock_unlock(chosen_lock);
+  return NULL;
+}
+static void* tries_to_read_twice(void* unused) {
+  (void)unused;
+  pthread_rwlock_rdlock(chosen_lock);
+  const int before = data;
+  const int result = pthread_rwlock_tryrdlock(chosen_lock);
+  assert(data == before && (result == 0 || result == EBUSY));
+  if (result == 0) pthread_rwlock_unlock(chosen_lock);
+  pthread_rwlock_unlock(chosen_lock);
+  return NULL;
+}
+static void* writes_once(void* unused) {
+  (void)unused;
+  pthread_rwlock_wrlock(chosen_lock);
+  ++data;
+  pthread_rwlock_unlock(chosen_lock);
+  return NULL;
+}
+static void* gives_up_writing(void* unused) {
+  const struct timespec past = {0, 0};
+  if (pthread_rwlock_timedwrlock(chosen_lock, &past) == 0) pthread_rwlock_unlock(chosen_lock);
+  return unused;
+}
+static void rwlock_read_twice(void) { run2(reads_twice, writes_once, NULL); }
+static void writers_first_read_twice(void) {
+  chosen_lock = &writers_first;
+  run2(reads_twice, writes_once, NULL);
+}
+static void writers_first_tried_twice(void) {
+  chosen_lock = &writers_first;
+  run2(tries_to_read_twice, writes_once, NULL);
+}
+static void writers_first_two_write(void) {
+  chosen_lock = &writers_first;
+  run2(writes_once, writes_once, NULL);
+  assert(data == 2);
+}
+static void writers_first_given_up(void) {
+  chosen_lock = &writers_first;
+  run2(reads_twice, gives_up_writing, NULL);
+}
+
 static sem_t sem;
 static void* sem_posts(void* u) {
   (void)u;
@@ -627,6 +682,11 @@ static const struct scenario all[] = {
     {"rwlock_try", rwlock_try},
     {"rwlock_try_ignored", rwlock_try_ignored},
     {"rwlock_timed", rwlock_timed},
+    {"rwlock_read_twice", rwlock_read_twice},
+    {"writers_first_read_twice", writers_first_read_twice},
+    {"writers_first_tried_twice", writers_first_tried_twice},
+    {"writers_first_two_write", writers_first_two_write},
+    {"writers_first_given_up", writers_first_given_up},
     {"sem_destroyed_early", sem_destroyed_early},
     {"barrier_serial", barrier_serial},
     {"barrier_serial_both", barrier_serial_both},

@@ -1,13 +1,16 @@
 // rwlock.cpp -- reader-writer locks for the explored machine: what posix/rwlock.h says, with a lock
 // of one word, the number of readers or `exclusive`; the machine keeps who has it (steps.h), so
 // that readers are in no order, until somebody tries or waits with a limit. Neither side is
-// preferred: the exploration tries both.
+// preferred: the exploration tries both. But a lock of the kind that is made to prefer writers keeps
+// readers out while one waits, those that have it, too: the word counts who waits, above the
+// readers, and each step is one on it.
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
 // while held.
 //
 // Memory order (each tag stands at its site below)
 //   [U]  release -- synchronizes with the acquire of who takes the lock next (model::take).
+//   [W]  relaxed: keeps readers out, and hands nothing on.
 
 #include "posix/rwlock.h"
 
@@ -18,7 +21,8 @@
 namespace syncopate::instrument::objects {
 namespace {
 
-constexpr std::uint32_t exclusive = UINT32_MAX, most_readers = exclusive - 1;
+constexpr std::uint32_t exclusive = 0xffff, most_readers = exclusive - 1;
+constexpr std::uint32_t one_waits = exclusive + 1;
 
 struct rwlock_object {
   std::uint32_t state;
@@ -30,11 +34,12 @@ static_assert(sizeof(rwlock_object) <= offsetof(pthread_rwlock_t, __data.__flags
 
 struct entry {
   side which;
+  bool waits = false;  // a writer that is counted as such
   [[nodiscard]] bool may_enter(std::uint32_t state) const {
-    return which == side::write ? state == 0 : state < most_readers;
+    return which == side::write ? (state & exclusive) == 0 : state < most_readers;
   }
   [[nodiscard]] std::uint32_t entered(std::uint32_t state) const {
-    return which == side::write ? exclusive : state + 1;
+    return which == side::write ? state + exclusive - (waits ? one_waits : 0) : state + 1;
   }
 };
 
@@ -62,10 +67,16 @@ class lock : public posix::not_elided_rwlock {
     return model::try_take(fields().state, entry{which}, where_);
   }
   bool acquire(side which, limit until) {
-    if (until != nullptr) on_engine([] { model::order_readers(); });
-    if (on_engine([&] { return model::share(at(&fields().state), which == side::write, where_); }))
+    if (until != nullptr || prefers_writers()) on_engine([] { model::order_readers(); });
+    if (which == side::write && prefers_writers()) {
+      if (!acquire_preferred(until)) return false;
+    } else if (on_engine([&] {
+                 return model::share(at(&fields().state), which == side::write, where_);
+               })) {
       fields().state = entry{which}.entered(fields().state);  // no event
-    else if (!model::take(fields().state, entry{which}, until, where_)) return false;
+    } else if (!model::take(fields().state, entry{which}, until, where_)) {
+      return false;
+    }
     if (is_destroyed()) misused("use of a destroyed reader-writer lock");  // while we waited
     model::note_use(&fields().destroyed, where_);
     return true;
@@ -83,7 +94,9 @@ class lock : public posix::not_elided_rwlock {
   void release(side which) {
     const bool writes = which == side::write;
     if (on_engine([&] { return model::unshare(at(&fields().state), writes, where_); }))
-      fields().state = writes ? 0 : fields().state - 1;           // no event
+      fields().state = writes ? 0 : fields().state - 1;  // no event
+    else if (prefers_writers() && writes)
+      word().add(0 - exclusive, std::memory_order_release);       // [U]
     else if (writes) word().store(0, std::memory_order_release);  // [U]
     else word().add(~0u, std::memory_order_release);              // [U] one reader less
   }
@@ -91,6 +104,15 @@ class lock : public posix::not_elided_rwlock {
   [[noreturn]] void misused(const char* what) { model::misuse(what, &object_, where_); }
 
  private:
+  bool prefers_writers() const {
+    return object_.__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+  }
+  bool acquire_preferred(limit until) {
+    word().add(one_waits, std::memory_order_relaxed);  // [W]
+    const bool has_it = model::take(fields().state, entry{side::write, true}, until, where_);
+    if (!has_it) word().add(0 - one_waits, std::memory_order_relaxed);  // [W]
+    return has_it;
+  }
   rwlock_object& fields() const { return reinterpret_cast<rwlock_object&>(object_); }
   std::uint8_t& own_reads() const { return fields().reads[model::self() % 16]; }
   model::word<std::uint32_t> word() const { return {fields().state, where_}; }

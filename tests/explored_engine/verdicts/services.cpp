@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <latch>
+#include <locale>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -332,6 +333,21 @@ void latch_polled() {
       });
 }
 
+// The library's global locale: every execution finds the one that the program began with.
+struct grouping : std::numpunct<char> {
+  [[nodiscard]] char do_thousands_sep() const override { return ','; }
+  [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+};
+void global_locale() {
+  std::atomic<int> turns{0};
+  assert(std::locale().name() == "C");
+  both([&] { turns.fetch_add(1, relaxed); }, [&] { turns.store(2, relaxed); });
+  std::locale::global(std::locale(std::locale(), new grouping));
+  std::ostringstream text;
+  text << 1000 + turns;
+  assert(text.str().size() == 5);
+}
+
 // A string stream is an object as others.
 template <bool Locks>
 void string_stream() {
@@ -512,6 +528,7 @@ const scenario_program::scenario all[] = {
     {"pool_of_two_unlocked", pool_of_two<false>},
     {"latch_polled", latch_polled<true>},
     {"latch_asked_once", latch_polled<false>},
+    {"global_locale", global_locale},
     {"string_stream", string_stream<true>},
     {"string_stream_unlocked", string_stream<false>},
     {"number_to_string", number_to_string<false>},

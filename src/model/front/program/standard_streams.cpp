@@ -1,6 +1,8 @@
 #include "model/front/program/standard_streams.h"
 
 #include <iostream>
+#include <locale>
+#include <new>
 
 #include "model/front/libc/libc_range.h"
 
@@ -33,7 +35,22 @@ struct stream_state {
   }
 };
 
+// The global locale. What a program has put in its place is left alone, its count with it: its
+// memory is put back, and its destructor would run facets of the program.
+struct global_locale {
+  std::locale first;
+
+  void restore() const {
+    const std::locale now;
+    if (now == first) return;
+    alignas(std::locale) char kept[sizeof(std::locale)];
+    new (kept) std::locale(now);
+    std::locale::global(first);
+  }
+};
+
 struct standard_streams {
+  global_locale global;
   stream_state<char> narrow[4] = {{&std::cin}, {&std::cout}, {&std::cerr}, {&std::clog}};
   stream_state<wchar_t> wide[4] = {{&std::wcin}, {&std::wcout}, {&std::wcerr}, {&std::wclog}};
 };
@@ -46,6 +63,7 @@ void keep_standard_streams() { all = new standard_streams; }
 void restore_standard_streams() {
   for (const auto& each : all->narrow) each.restore();
   for (const auto& each : all->wide) each.restore();
+  all->global.restore();
   apart = false;
 }
 

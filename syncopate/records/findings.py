@@ -106,7 +106,28 @@ def gain_at_most(lock: dict, results: dict) -> float | None:
     unknown = account["why_unexplained"] or not running
     if unknown or account["too_much_ns"] > FAR_OFF * account["total_ns"]:
         return None
-    return max(1.0, min((work + lock["lost_ns"]) / work, _spare(results)))
+    most = max((work + lock["lost_ns"]) / work, _shorter_lives(lock, results))
+    return max(1.0, min(most, _spare(results)))
+
+
+def _shorter_lives(lock: dict, results: dict) -> float:
+    """How many times as soon the last thread could end, had none waited for this lock, or for a
+    thread to end: a program that does a piece of work is over then, though others waited less."""
+    waited: dict[str, int] = {}
+    for other in (lock, *(each for each in results["locks"] if each["object"] == "thread")):
+        if len(other["by_thread"]) < other["threads_waited"]:
+            return 1.0  # of some threads it is not known
+        for each in other["by_thread"]:
+            waited[each["thread"]] = waited.get(each["thread"], 0) + each["waited_ns"]
+    duration_ns = results["process"]["duration_ns"]
+    left = [
+        (duration_ns if each["end_ns"] is None else each["end_ns"])
+        - each["start_ns"]
+        - waited.get(each["label"], 0)
+        for each in results["threads"]
+    ]
+    longest = max(left, default=0)
+    return duration_ns / longest if longest > 0 else 1.0
 
 
 def _spare(results: dict) -> float:

@@ -569,7 +569,8 @@ def test_why_hardly_anything_is_gained(running, io, said):
     account = {"parts": parts, "total_ns": sum(parts.values()), "too_much_ns": 0}
     account["why_unexplained"] = None
     results = {"account": account, "process": {"processors": 2, "duration_ns": 100}, "threads": []}
-    most = findings.gain_at_most({"lost_ns": 10}, results)
+    results["locks"] = []
+    most = findings.gain_at_most({"lost_ns": 10, "by_thread": [], "threads_waited": 0}, results)
     assert findings.gain_in_words(most, results) == f"hardly anything: {said}"
 
 
@@ -578,10 +579,28 @@ def test_what_other_programs_take_they_would_take_then_too(threads, most):
     """A processor that 40 threads take from each other is another matter."""
     parts = {"running": 10, "runnable": 30, "locks": 80, "join": 20}
     account = {"parts": parts, "total_ns": 140, "too_much_ns": 0, "why_unexplained": None}
-    alive = [{"start_ns": 0, "end_ns": None}] * threads
+    alive = [{"label": f"w{n}", "start_ns": 0, "end_ns": None} for n in range(threads)]
     process = {"processors": 2, "duration_ns": 25}
-    results = {"account": account, "process": process, "threads": alive}
-    assert findings.gain_at_most({"lost_ns": 80}, results) == most
+    results = {"account": account, "process": process, "threads": alive, "locks": []}
+    lock = {"lost_ns": 80, "by_thread": [], "threads_waited": 0}
+    assert findings.gain_at_most(lock, results) == most
+
+
+@pytest.mark.parametrize(("known", "most"), [(3, 4), (4, 2.5)])
+def test_who_waits_for_the_last_thread_gains_what_that_gains(known, most):
+    """Four threads of 10 ms each, one after the other, and one that waits for them to end: at once
+    they take a fourth of the time, though they wait for three fifths of theirs."""
+    parts = {"running": 4 * MS, "elsewhere": 36 * MS, "locks": 60 * MS, "join": 40 * MS}
+    account = {"parts": parts, "total_ns": 140 * MS, "too_much_ns": 0, "why_unexplained": None}
+    lives = [("main", None), *((f"w{n}", (n + 1) * 10 * MS) for n in range(4))]
+    threads = [{"label": label, "start_ns": 0, "end_ns": end} for label, end in lives]
+    waits = [{"thread": f"w{n}", "waited_ns": n * 10 * MS} for n in range(1, 4)]
+    lock = {"object": "mutex", "lost_ns": 60 * MS, "by_thread": waits, "threads_waited": known}
+    joined = [{"thread": "main", "waited_ns": 40 * MS}]
+    join = {"object": "thread", "by_thread": joined, "threads_waited": 1}
+    process = {"processors": 2, "duration_ns": 40 * MS}
+    results = {"account": account, "process": process, "threads": threads, "locks": [lock, join]}
+    assert findings.gain_at_most(lock, results) == most
 
 
 def test_of_several_locks_the_worst_is_told_apart(tmp_path):

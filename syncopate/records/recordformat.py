@@ -16,6 +16,7 @@ VERSION = 3
 HEADER_BYTES = 4096
 FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record
 CHUNK_BYTES = 64
+SEPARATE_THREADS = 2048  # later ones share entries with those that ended (threads.cpp)
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
 SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions
 TRANSACTIONS = "transactions"  # Header.wait of a record of transactions

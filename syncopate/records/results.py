@@ -132,6 +132,12 @@ class Results:
             notes.append(f"{without}; name a file (-o) where these may make others beside it")
         if flags & recordformat.TABLE_FULL:
             notes.append("more locks than the record's table holds: the rest is counted together")
+        by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
+        if by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS:
+            notes.append(
+                f"{recordformat.SEPARATE_THREADS:,} threads or more: later ones are told together"
+                " with ones that had ended, and not counted"
+            )
         if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:

@@ -136,13 +136,21 @@ def ran_with(results: dict) -> str:
     return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
 
 
+def _how_many(results: dict) -> str:
+    threads = len(results["threads"])
+    more = " or more" * any(
+        note.startswith(f"{threads:,} threads or more") for note in results["notes"]
+    )
+    return f"{count(threads)} thread{'s' * (threads != 1)}{more}"
+
+
 def _heading(console, results: dict) -> None:
     process = results["process"]
     console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
     console.print(
         f"process {process['id']}, {ran_with(results)}, ran"
-        f" {duration(process['duration_ns'])}, {len(results['threads'])} threads on"
-        f" {process['processors']} processors",
+        f" {duration(process['duration_ns'])}, {_how_many(results)} on"
+        f" {process['processors']} processor{'s' * (process['processors'] != 1)}",
         style="dim",
     )
     if not results["transactions"]:

@@ -249,6 +249,16 @@ def test_a_recorder_that_gave_up_says_so(tmp_path):
     assert "the recorder stopped by itself" in said and "was killed" not in said
 
 
+@pytest.mark.parametrize(("threads", "said"), [(1, "1 thread on"), (2048, "2,048 threads or more")])
+def test_threads_that_share_entries_are_not_said_to_be_all(tmp_path, threads, said):
+    builder = RecordBuilder()
+    for number in range(threads):
+        builder.thread(100 + number)
+    text = run_cli("report", builder.write(tmp_path / "r"), environ={"COLUMNS": "200"}).stdout
+    assert said in text.splitlines()[1]
+    assert ("told together with ones that had ended" in text) == (threads == 2048)
+
+
 def test_open_waits_count_until_the_end(tmp_path):
     """Of a wait that is over but has no row yet, as long as it took; nothing of ended threads."""
     builder = RecordBuilder()

@@ -133,10 +133,7 @@ format: setup
 	$(PYTHON) -m ruff check --fix $(PYTHON_DIRS)
 
 lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
-	clang-format --dry-run -Werror $(CXX_FILES)
-	@! grep -nE '^.{101,}' $(CXX_FILES)
-	$(PYTHON) -m ruff check $(PYTHON_DIRS)
-	$(PYTHON) -m ruff format --check $(PYTHON_DIRS)
+	@scripts/check_format.sh $(PYTHON) .
 	@$(PYTHON) scripts/tidy.py --build $(BUILD) --jobs $(JOBS) $(TIDY_FILES)
 
 # README.md from README.md.in, the code's list of locks, the last demo and papers/results.

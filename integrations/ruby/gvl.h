@@ -7,8 +7,8 @@
  *
  * Invariants
  *   I1  Before a transaction can begin, the thread's machine context is saved: who aborts it, and
- *       then collects garbage under the lock, finds the values on its stack and in its registers. An
- *       abort takes back each change of where that stack ends.
+ *       then collects garbage under the lock, finds the values on its stack and in its registers.
+ *       An abort takes back each change of where that stack ends.
  *   I2  The ractor's running_ec is written only by who holds the lock; so it is right whenever
  *       garbage, ended threads among it, is collected.
  *   I3  Garbage collection, switches of fibers and second ractors begin under the lock.
@@ -73,8 +73,8 @@ void rb_gc_local_begin(void);
 void rb_gc_local_end(void);
 
 /* I1. Ruby's macro stores by assembly, which the emulated machine does not see and would not take
- * back in an abort: Ruby looks how much of the stack is in use also where little of it is, and after
- * the abort the frames below that would be lost. */
+ * back in an abort: Ruby looks how much of the stack is in use also where little of it is, and
+ * after the abort the frames below that would be lost. */
 #if defined(SET_MACHINE_STACK_END) && defined(__x86_64__) && defined(__GNUC__)
 #undef SET_MACHINE_STACK_END
 #define SET_MACHINE_STACK_END(p)                                \
@@ -85,8 +85,8 @@ void rb_gc_local_end(void);
   } while (0)
 #endif
 
-/* I1, in a function that begins a transaction: its frame has all registers that its callers rely on.
- * Ruby's RB_GC_SAVE_MACHINE_CONTEXT leaves them to a function that may have returned since. */
+/* I1, in a function that begins a transaction: its frame has all registers that its callers rely
+ * on. Ruby's RB_GC_SAVE_MACHINE_CONTEXT leaves them to a function that may have returned since. */
 #define RB_GVL_SAVE_MACHINE_CONTEXT(th)                  \
   do {                                                   \
     __builtin_unwind_init();                             \

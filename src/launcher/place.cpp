@@ -25,8 +25,8 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 std::string without_last(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Where a wheel's native parts are, in the one Python of this prefix that has them; "" where several
-// do: which of them is meant, the Python command knows.
+// Where a wheel's native parts are, in the one Python of this prefix that has them; "" where
+// several do: which of them is meant, the Python command knows.
 std::string wheel_parts(const std::string& root) {
   std::string found;
   const std::string library = root + "/lib";

@@ -45,9 +45,9 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
 // child that has the process's memory (vfork), or of whose making it was not told.
 void finish() noexcept;
 
-// Around a call of exec: writes all that a process which ends by it could not, and marks the file so
-// (replaced); where the call has failed, the recording goes on. Where finish() does nothing, these
-// do nothing, too. Async-signal-safe.
+// Around a call of exec: writes all that a process which ends by it could not, and marks the file
+// so (replaced); where the call has failed, the recording goes on. Where finish() does nothing,
+// these do nothing, too. Async-signal-safe.
 void about_to_exec() noexcept;
 void exec_has_failed() noexcept;
 

@@ -97,8 +97,8 @@ void sleeps_on_the_processor_of_the_holder() {
   delete s;
 }
 
-// A section beside a holder, while a sleeper that was called at `called_at` does not come before all
-// others are done. Nobody is left behind, and the late one finds no trace.
+// A section beside a holder, while a sleeper that was called at `called_at` does not come before
+// all others are done. Nobody is left behind, and the late one finds no trace.
 template <class Hold>
 void beside_a_late_one(std::uint64_t called_at, Hold hold) {
   auto* const s = new check::shared<auto_lock>;

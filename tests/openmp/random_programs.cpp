@@ -4,9 +4,9 @@
 //
 //     random_programs FIRST COUNT [SECONDS]
 //
-// runs the programs of these seeds, each in SECONDS at most (headway.h), and prints what each adds up, which is
-// the same in every run. It ends with status 1 at the first thing that does not hold, with 99 where
-// a program takes too long; the line says which seed's.
+// runs the programs of these seeds, each in SECONDS at most (headway.h), and prints what each adds
+// up, which is the same in every run. It ends with status 1 at the first thing that does not hold,
+// with 99 where a program takes too long; the line says which seed's.
 //
 // Left out is what the runtimes break themselves: libgomp's task reductions and target tasks
 // outside of regions (invalid frees), target tasks of LLVM 14, and its tasks of threads of the

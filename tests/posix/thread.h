@@ -46,8 +46,8 @@ inline void run_threads(int count, const std::function<void(int)>& body) {
 }
 
 // For stress under locks that hand over in order and spin: with more threads than processors each
-// hand-over may take a time slice. No such waiting is a lock's default: only where one is asked for by
-// name (mcs:spin) does the time end. Everything else does all that is asked of it.
+// hand-over may take a time slice. No such waiting is a lock's default: only where one is asked for
+// by name (mcs:spin) does the time end. Everything else does all that is asked of it.
 class Hourglass {
  public:
   explicit Hourglass(int seconds) : seconds_(seconds) {

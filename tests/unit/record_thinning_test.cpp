@@ -140,7 +140,7 @@ TEST(RecordThinning, TheFirstContendedReleasesAreAllMeasured) {
   EXPECT_EQ(read_record(dir.file()).rows.at(0).item.waits, 64u);
 }
 
-// ---- holds inside each other ---------------------------------------------------------------------
+// ---- holds inside each other -------------------------------------------------------------------
 
 // `depth` locks that are always taken together, so that it is the turn of all or of none: each by
 // `nap` after the one before, and released in this order. What the record says of them.

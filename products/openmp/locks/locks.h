@@ -4,9 +4,9 @@
 // omp_lock_t; the others have more). An algorithm that fits lives there. Any other one lives in an
 // entry of a pool, and the word is the entry's number; 0: not used yet.
 //
-// A program may copy a lock that it has used with the object that it is in. In libgomp a lock is all
-// that it is, and a copy another lock; so an entry knows whose it is, and the copy gets its own when
-// it is first taken. In libomp the word is a number as well, and a copy the same lock.
+// A program may copy a lock that it has used with the object that it is in. In libgomp a lock is
+// all that it is, and a copy another lock; so an entry knows whose it is, and the copy gets its own
+// when it is first taken. In libomp the word is a number as well, and a copy the same lock.
 #pragma once
 
 #include <syncopate/locks/lock_table.h>

@@ -1,9 +1,9 @@
 // export.h -- marks the functions that stand in for the C library's.
 //
 // Symbol versions are given in exports.map.in and, where glibc has two, by SYNCOPATE_ALSO_AS beside
-// the definition: a program linked against any glibc finds us, whichever version of the name it asks
-// for. Compiled into a machine's library (SYNCOPATE_ONE_VERSION), which programs are linked with, the
-// names need no versions.
+// the definition: a program linked against any glibc finds us, whichever version of the name it
+// asks for. Compiled into a machine's library (SYNCOPATE_ONE_VERSION), which programs are linked
+// with, the names need no versions.
 #pragma once
 
 #include "preload/base/glibc_versions.h"

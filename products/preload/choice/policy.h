@@ -9,8 +9,8 @@
 //     w,START,END                  a function that only leads to locks: its caller counts instead
 //   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
 //   '+', elide=always | elide=off | lock=NAME[:WAIT] (mutexes) | prefer=readers | prefer=writers
-//   (reader-writer locks) | barrier=WAIT (chosen_barrier.h). Of one place the first item counts that
-//   is for the object's kind; one with elide alone is for mutexes and reader-writer locks.
+//   (reader-writer locks) | barrier=WAIT (chosen_barrier.h). Of one place the first item counts
+//   that is for the object's kind; one with elide alone is for mutexes and reader-writer locks.
 //
 // A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
 // meet there at the same time take the answer of the first, so no lock has two algorithms.

@@ -50,8 +50,8 @@ struct wait_in_progress {
   void begin() {
     if (record::enabled) recorded = begin_recorded(of);
   }
-  // `result`: of the C library's wait, which looks at times and clocks, and at whether the mutex may
-  // be released, before it waits.
+  // `result`: of the C library's wait, which looks at times and clocks, and at whether the mutex
+  // may be released, before it waits.
   int leave(int result) noexcept {
     const bool is_refused = result == EINVAL || result == EPERM;
     if (is_refused) record::wait_refused(recorded);

@@ -1,6 +1,6 @@
-// exit.cpp -- _exit and _Exit, for the recorder only: no destructor of ours runs behind them, so the
-// recording ends before. quick_exit() has handlers; what exit() calls is no name that we stand in
-// for.
+// exit.cpp -- _exit and _Exit, for the recorder only: no destructor of ours runs behind them, so
+// the recording ends before. quick_exit() has handlers; what exit() calls is no name that we stand
+// in for.
 #include <unistd.h>
 
 #include "preload/base/export.h"

@@ -110,8 +110,8 @@ void claim_shared(address at, std::size_t bytes);
 // by 1: no race of the calling thread's such accesses is to be told of; -1: as before.
 void ignore(kind what, int by);
 
-// The program enters the kernel, for a call that is made natively. tcp: on a socket of TCP, which has
-// the protocol's work done.
+// The program enters the kernel, for a call that is made natively. tcp: on a socket of TCP, which
+// has the protocol's work done.
 void system_call(bool tcp, place where);
 
 // Computation that the front end knows about and that touches no memory: cycles.

@@ -35,8 +35,8 @@ thread_local int mine = 3;
 std::atomic<int> turn{0};
 std::atomic<void*> mapped{nullptr};
 
-// Memory that is mapped before main stays: here the files that the execution before has opened, plus
-// one. Which numbers they get depends on the files that the process was begun with.
+// Memory that is mapped before main stays: here the files that the execution before has opened,
+// plus one. Which numbers they get depends on the files that the process was begun with.
 int* const files_before = static_cast<int*>(
     mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 

@@ -1,5 +1,5 @@
-// call_with_words.cpp -- products/openmp/base/call_with_words.h: each argument arrives, however many
-// lie on the stack, which is aligned; and exceptions pass.
+// call_with_words.cpp -- products/openmp/base/call_with_words.h: each argument arrives, however
+// many lie on the stack, which is aligned; and exceptions pass.
 #include "openmp/base/call_with_words.h"
 
 #include <cstdint>

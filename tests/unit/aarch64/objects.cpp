@@ -1,5 +1,5 @@
-// objects.cpp -- only compiled: what the preload library keeps inside of the C library's objects has
-// room in those of aarch64, at the places where glibc looks.
+// objects.cpp -- only compiled: what the preload library keeps inside of the C library's objects
+// has room in those of aarch64, at the places where glibc looks.
 #include "preload/choice/mutex_object.h"
 #include "preload/condition/condition_object.h"
 #include "preload/rwlock/rwlock_lock.h"

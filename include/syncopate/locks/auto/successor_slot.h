@@ -23,8 +23,8 @@
 //       to release the lock behind grant().
 //   S3  Legal: called, once or more, although nobody comes (the sleeper had timed out), or several
 //       do (the later ones sleep again, or one is the next successor). Where nobody comes, a waiter
-//       has to uncall(), and to see to it that the next unlock wakes somebody; or, where it had left
-//       just before the call, the next unlock has to uncall().
+//       has to uncall(), and to see to it that the next unlock wakes somebody; or, where it had
+//       left just before the call, the next unlock has to uncall().
 //   S4  What threads of a parent process left is nobody (their generation is another).
 //
 // Memory order (each tag stands at its site below)

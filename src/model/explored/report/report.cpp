@@ -46,7 +46,8 @@ std::string code_position(place where, const caller_places& callers) {
   return instrument::known_frames(all.data(), all.size(), 1).front().text();
 }
 
-// pthread's objects by their own names: what the C library calls their first parts is not for users.
+// pthread's objects by their own names: what the C library calls their first parts is not for
+// users.
 std::string without_parts(std::string name) {
   for (const std::string_view part : {".__data", ".__size[0]"})
     if (name.ends_with(part)) name.resize(name.size() - part.size());

@@ -18,8 +18,8 @@ bool is_tcp(int file);
 // Whether the program has a network of its own: from the start on, or never.
 bool has_network();
 
-// The address that a call on the file gives or wants, unless the socket is of this network: TCP looks
-// at none once it is connected, a Unix socket does.
+// The address that a call on the file gives or wants, unless the socket is of this network: TCP
+// looks at none once it is connected, a Unix socket does.
 template <class Address>
 Address* address_for(int file, Address* given) {
   return has_network() && is_tcp(file) ? nullptr : given;

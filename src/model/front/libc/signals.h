@@ -45,7 +45,8 @@ void send_signal(const siginfo_t&, int thread, int timer = -1);
 // By the calling thread, which then takes what it lets in. To one thread: ENOSYS for a signal that
 // is not kept here.
 void send_by_program(const siginfo_t&, int thread);
-// What a file of signalfd's reads: it is the system's, which gets these while all threads block them.
+// What a file of signalfd's reads: it is the system's, which gets these while all threads block
+// them.
 void note_signal_file(signal_bits);
 int send_to_thread(unsigned index, int signal, const sigval*);
 siginfo_t sent_by_user(int signal);

@@ -1,5 +1,5 @@
-// told_files.h -- files in which the kernel tells of the memory of this computer and of the process,
-// in each run otherwise: a program is given numbers that are the same in every run.
+// told_files.h -- files in which the kernel tells of the memory of this computer and of the
+// process, in each run otherwise: a program is given numbers that are the same in every run.
 #pragma once
 
 #include <cstdio>

@@ -2,8 +2,8 @@
 //
 // It is a shared object with a main(), compiled for the machine as the program is
 // (SYNCOPATE_CLIENT). Its threads are threads of this process, on the same machine; its variables
-// are its own. It begins when the program listens for the first time; the run ends when its main has
-// returned, or one of its threads has called exit().
+// are its own. It begins when the program listens for the first time; the run ends when its main
+// has returned, or one of its threads has called exit().
 #pragma once
 
 #include "model/front/engine.h"

@@ -16,12 +16,12 @@ inline unsigned current_thread() noexcept {
 // What gettid() returns in a thread: small, and the same in every run.
 inline int thread_id(unsigned index) noexcept { return static_cast<int>(index) + 1000; }
 
-// What getpid() returns in a program with a client, to whose results nothing from outside adds: more
-// than the system's numbers ever are (2^22), so that nobody else is meant by it.
+// What getpid() returns in a program with a client, to whose results nothing from outside adds:
+// more than the system's numbers ever are (2^22), so that nobody else is meant by it.
 inline constexpr int process_number = (1 << 22) + 1;
 
-// Asked for the machine, not for this computer: the program and its static constructors, but for the
-// machine's own code that answers these: what it allocates must not move the program's blocks.
+// Asked for the machine, not for this computer: the program and its static constructors, but for
+// the machine's own code that answers these: what it allocates must not move the program's blocks.
 inline constinit bool constructing = false;
 inline bool asks_machine() noexcept { return in_program() || (constructing && machine_depth == 1); }
 

@@ -1,7 +1,7 @@
 // library_state.h -- what the C library, the C++ library and the kernel keep of a program from one
 // call to the next: the environment, the locale, where random numbers have come to, the handlers of
-// signals and of std::terminate, limits, open files (those that were open before: begun_files.h). Put
-// back before each further run of the program, with its own memory (program_image.h).
+// signals and of std::terminate, limits, open files (those that were open before: begun_files.h).
+// Put back before each further run of the program, with its own memory (program_image.h).
 #pragma once
 
 #include <sys/types.h>

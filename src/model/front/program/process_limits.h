@@ -1,6 +1,6 @@
 // process_limits.h -- what else the kernel and the C library keep of the process: its limits, its
-// priority, its name, the stack of its signals, the attributes of new threads. Each is kept when the
-// program is about to change it, and put back once.
+// priority, its name, the stack of its signals, the attributes of new threads. Each is kept when
+// the program is about to change it, and put back once.
 #pragma once
 
 #include <csignal>

@@ -4,8 +4,8 @@
 // of pthread_cleanup_push and destructors run, as with the C library. Cancellation points are
 // pthread_testcancel, pthread_join and its relatives, pthread_cond_wait and its relatives, sem_wait
 // and its relatives, sleeping, waiting for files and signals, and the system calls of input and
-// output (before: libc_output.cpp). Asynchronous cancellation is acted on there, too, and when it is
-// switched on.
+// output (before: libc_output.cpp). Asynchronous cancellation is acted on there, too, and when it
+// is switched on.
 //
 // A request is no event of the machine: an exploration does not try every moment for it. On the
 // explored machine it wakes threads in pthread_cond_wait; a thread that already waits in sem_wait

@@ -5,8 +5,8 @@
 // ends.
 //
 // Other processes, after a fork: each has a machine of its own, which wakes its own threads only.
-// So each looks, once a millisecond of its time, whether a word that a thread waits for was written;
-// where nothing else goes on, for a millisecond of this computer.
+// So each looks, once a millisecond of its time, whether a word that a thread waits for was
+// written; where nothing else goes on, for a millisecond of this computer.
 #include <algorithm>
 #include <cerrno>
 #include <ctime>

@@ -1,8 +1,8 @@
 // rwlock.cpp -- reader-writer locks for the explored machine: what posix/rwlock.h says, with a lock
 // of one word, the number of readers or `exclusive`; the machine keeps who has it (steps.h), so
 // that readers are in no order, until somebody tries or waits with a limit. Neither side is
-// preferred: the exploration tries both. But a lock of the kind that is made to prefer writers keeps
-// readers out while one waits, those that have it, too: the word counts who waits, above the
+// preferred: the exploration tries both. But a lock of the kind that is made to prefer writers
+// keeps readers out while one waits, those that have it, too: the word counts who waits, above the
 // readers, and each step is one on it.
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction

@@ -21,6 +21,8 @@ def main(options: dict[str, str]) -> int:
     threads = numbers("--threads", options["--threads"]) if "--threads" in options else None
     seeds = numbers("--seeds", options.get("--seeds", str(whatif.SEEDS)))[0]
     machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
+    if not machinefiles.files():
+        machinefiles.find(machine)  # says who has machines; no record would help
     record = bundle.read_one(options["--from"])
     path = machinefiles.find(machine)
     whatifoutput.check(options)

@@ -1,10 +1,10 @@
 # Included before project(): nothing is found but what the demo's own packages have, as on a machine
 # that has no others. What CMake itself looks for, its modules too, is found as always.
-set(SYNCOPATE_FOUND_STILL "^SYNCOPATE_(DW_INCLUDE|LIB_dw|LIB_elf)$")
+set(FOUND_STILL "^SYNCOPATE_(DW_INCLUDE|LIB_dw|LIB_elf)$")
 foreach(command find_path find_library find_program)
   cmake_language(EVAL CODE "
     function(${command} variable)
-      if(variable MATCHES \"^SYNCOPATE_\" AND NOT variable MATCHES \"\${SYNCOPATE_FOUND_STILL}\")
+      if(variable MATCHES \"^SYNCOPATE_\" AND NOT variable MATCHES \"\${FOUND_STILL}\")
         set(\${variable} \"\${variable}-NOTFOUND\" CACHE STRING hidden FORCE)
       else()
         _${command}(\${variable} \${ARGN})

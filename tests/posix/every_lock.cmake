@@ -54,6 +54,6 @@ foreach(pair IN LISTS posix_pairs)
     set(test "posix.${name}.${CMAKE_MATCH_1}")
     add_test("${test}" "${POSIX_DEADLINE}" ${seconds} "${CMAKE_MATCH_2}")
     set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${limit}
-      ENVIRONMENT "${POSIX_PRELOADED};SYNCOPATE_LOCK=${pair};CHECK_SECONDS=${watchdog}")
+      ENVIRONMENT "${POSIX_PRELOADED};CHECK_SECONDS=${watchdog};SYNCOPATE_LOCK=${pair}")
   endforeach()
 endforeach()

@@ -29,6 +29,7 @@ class look_at_holder {
  public:
   bool is_lost(std::uint64_t holder) noexcept {
     const auto thread = static_cast<std::uint32_t>(holder);
+    if (thread == static_cast<std::uint32_t>(machine::self())) return true;  // it waits here
     const char state = state_of(thread);
     const std::uint64_t ran = cpu_time(cpu_clock_of(thread));
     const bool again = holder == holder_;

@@ -60,6 +60,14 @@ TEST(RecordTinyLock, AHolderThatIsGoneIsNot) {
   EXPECT_FALSE(lock.lock());
 }
 
+// A handler that jumped out of the recorder, whose thread comes back.
+TEST(RecordTinyLock, AHolderThatWaitsForItItselfIsNot) {
+  static tiny_lock lock;
+  ASSERT_TRUE(lock.lock());
+  EXPECT_FALSE(lock.lock());
+  lock.unlock();
+}
+
 TEST(RecordTinyLock, AHolderThatSleepsElsewhereIsNot) {
   static tiny_lock lock;
   ASSERT_TRUE(lock.lock());

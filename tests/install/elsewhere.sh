@@ -8,25 +8,6 @@ fail() {
   exit 1
 }
 chmod 777 .
-cat >threads.py <<'END'
-import threading
-
-lock = threading.Lock()
-left = [20000] * 4
-
-def work(own):
-    while left[own]:
-        with lock:
-            left[own] -= 1
-
-threads = [threading.Thread(target=work, args=(own,)) for own in range(4)]
-for each in threads:
-    each.start()
-for each in threads:
-    each.join()
-print("left", sum(left))
-END
-
 as_user() { # COMMAND...: as an ordinary user, without what root's environment says
   setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/tried PATH=/usr/bin:/bin "$@"
 }

@@ -49,24 +49,7 @@ ln -s /usr/bin/python3 "$system$products/venv/bin/python"
 tried="mutex_exclusion mutex_robust mutex_timed cond_basic cond_timed rwlock_stress semaphore barrier
   fork signals std"
 for each in $tried; do cp "$programs/posix_$each" "$system/posix/"; done
-cat >"$system/threads.py" <<'END'
-import threading
-
-lock = threading.Lock()
-left = [3000] * 4
-
-def work(own):
-    while left[own]:
-        with lock:
-            left[own] -= 1
-
-threads = [threading.Thread(target=work, args=(own,)) for own in range(4)]
-for each in threads:
-    each.start()
-for each in threads:
-    each.join()
-print("left", sum(left))
-END
+cp "$source/tests/install/threads.py" "$system/"
 cat >"$system/init" <<END
 #!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CHECK_SECONDS=900 TERM=dumb COLUMNS=100

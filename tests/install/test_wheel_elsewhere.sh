@@ -25,7 +25,7 @@ mount -t proc proc "$system/proc"
 mkdir "$tried"
 cp "$wheel" "$package" "$tried/"
 cp -r "$programs" "$tried/posix"
-cp "$source/tests/install/elsewhere.sh" "$tried/"
+cp "$source/tests/install/elsewhere.sh" "$source/tests/install/threads.py" "$tried/"
 cp /etc/resolv.conf "$system/etc/"
 # Who has certificates of their own has them there, too.
 cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"

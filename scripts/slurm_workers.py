@@ -79,7 +79,8 @@ def cluster(options: argparse.Namespace, submitted: list[str]):
         log_directory=options.logs,
         job_extra_directives=["--exclusive", *(f"--{word}" for word in options.sbatch)],
         job_script_prologue=[f"export PYTHONPATH={shlex.quote(str(ROOT))}"],
-        scheduler_options={"dashboard": False},
+        # A free port: at the usual one another scheduler of this machine may be.
+        scheduler_options={"dashboard": False, "dashboard_address": ":0"},
     )
 
 

@@ -5,6 +5,7 @@ import contextlib
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 
@@ -83,7 +84,18 @@ def test_a_run_on_its_workers(build, slurm):
     assert (slurm / "cancelled").read_text().split() == ["17"], "Ctrl-C ends the jobs"
 
 
-def test_a_refused_job(slurm):
+@pytest.fixture
+def taken_port():
+    """The port at which Dask has its pages is taken: by us, unless it already was."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            taken.bind(("", 8787))
+            taken.listen()
+        yield
+
+
+def test_a_refused_job(slurm, taken_port):
     (slurm / "sbatch").write_text(
         "#!/bin/sh\necho 'sbatch: error: no such partition' >&2; exit 1\n"
     )

@@ -81,13 +81,21 @@ def test_whose_regret_is_asked_for_has_to_run() -> None:
         regretmatrix.main(["--locks", "glibc,tatas"])
 
 
+def contended(section: int, seconds: float) -> dict:
+    command = [regretmatrix.load_program(), "contended", "--vary", "--threads", "3"]
+    command += ["--work-in", str(section), "--work-out", "400", "--seconds", str(seconds)]
+    return json.loads(
+        subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    )
+
+
 @pytest.mark.parametrize("section", [0, 200])
 def test_work_outside_is_what_was_asked_for(section: int) -> None:
     """In each thread, until the end: also where nothing is done in between."""
-    command = [regretmatrix.load_program(), "contended", "--vary", "--threads", "3"]
-    command += ["--work-in", str(section), "--work-out", "400", "--seconds", "0.4"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60)
-    found = json.loads(done.stdout)
-    for mean, operations in zip(found["thread_work_out"], found["thread_operations"], strict=True):
-        assert operations > 2_000
-        assert mean == pytest.approx(400, rel=0.1)
+    # A thread that hardly had a processor has no mean to speak of: all of them run longer then.
+    for seconds in (0.4, 1.6, 6.4, 25.6):
+        found = contended(section, seconds)
+        if min(found["thread_operations"]) > 2_000:
+            break
+    assert min(found["thread_operations"]) > 2_000
+    assert found["thread_work_out"] == pytest.approx([400] * 3, rel=0.1)

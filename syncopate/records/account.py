@@ -79,7 +79,7 @@ class Account:
         threads = list(self.of.threads.values())
         total = sum(self._life(thread) for thread in threads)
         waits = self._waits()
-        known = [self._counted(thread) for thread in threads]
+        known = [self.counted(thread) for thread in threads]
         lives = sum(self._life(thread) for thread, each in zip_equal(threads, known) if each)
         cpu = sum(each[0] for each in known if each)
         delay = sum(each[1] for each in known if each)
@@ -148,7 +148,7 @@ class Account:
         left = max(0, running + runnable - tried) / max(1, running + runnable)
         return round(running * left), round(runnable * left)
 
-    def _counted(self, thread: Thread) -> tuple[int, int] | None:
+    def counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""
         cpu, delay = thread.cpu_ns, thread.delay_ns  # also of others whose entry it has
         if not thread.end_ticks and not self._is_whole():

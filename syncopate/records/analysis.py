@@ -168,6 +168,7 @@ class Analysis:
         # By lock and kind of wait: of all threads, exactly, [waits, ticks].
         self.row_sums: dict[tuple[int, int], list[int]] = {}
         self.thread_lost: Counter[int] = Counter()
+        self.thread_waited: Counter[int] = Counter()  # of whatever kind
         self.lock_lost: Counter[int] = Counter()  # by lock id
         self.lock_waits: Counter[int] = Counter()  # of those that were lost
         self._read_rows()
@@ -341,7 +342,7 @@ class Analysis:
 
     def _read_rows(self) -> None:
         known: dict[tuple[int, int], tuple[list, Kind, dict[int, Sums], Group, bool, bool]] = {}
-        thread_lost = self.thread_lost
+        thread_lost, thread_waited = self.thread_lost, self.thread_waited
         for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
             of = lock, kind
             if of not in known:
@@ -353,6 +354,7 @@ class Analysis:
             into.add_histogram(waits, packed)
             into.waits += waits
             into.total += total
+            thread_waited[thread] += total
             if largest > into.largest:
                 into.largest = largest
             if waits:

@@ -159,6 +159,7 @@ def _about(results: dict) -> dict:
         "file": results["file"],
         **{key: process[key] for key in ("command", "lock", "wait", "started", "duration_ns")},
         "threads": len(results["threads"]),
+        "more_threads": process.get("more_threads", False),  # not in older JSON
         **{key: results[key] for key in ("thread_time_ns", "lost_ns", "lost_share", "notes")},
     }
 

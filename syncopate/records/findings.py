@@ -5,6 +5,7 @@ What each costs, what is to be gained at most, why (causes.py), what to do, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence
@@ -18,10 +19,9 @@ LEAST_OF_LOST = 0.05  # of the time lost to all locks: the next ones are not wor
 LEAST_OF_ALL = 0.001  # of all thread time
 # Causes whose sentences say why waits are longer than holds.
 WAITS_ARE_SAID = {"unknown", "busy", "crowded", "kept", "signalers", "starved", "gate"}
-# Parts of the account in which a thread does what the program is for: no lock's waits.
-WORK = ("running", "elsewhere", "io", "memory", "sleeping")
 FAR_OFF = 0.02  # of all thread time: parts that add up to so much more are estimates too rough
 HARDLY = 1.05
+ROUNDING = 1e-6  # what is so near to a tenth is one
 
 
 def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
@@ -95,39 +95,58 @@ def called(lock: dict) -> str:
 
 def gain_at_most(lock: dict, results: dict) -> float | None:
     """How many times as fast the program could be at most, were nobody ever to wait for this lock
-    and all else the same: its threads do not work faster than they do, and not on more processors
-    than there are. None where it is not known what threads did."""
+    and all else the same: docs/internals/gain.md argues for it. None where it is not known what
+    threads did."""
     account = results["account"]
-    parts = account["parts"]
-    running = parts.get("running", 0)
-    work = sum(parts.get(part, 0) for part in WORK)
-    if lockfigures.others_had_processors(results):  # and would have them then, too
-        work += parts.get("runnable", 0)
-    unknown = account["why_unexplained"] or not running
+    unknown = account["why_unexplained"] or not account["parts"].get("running")
     if unknown or account["too_much_ns"] > FAR_OFF * account["total_ns"]:
         return None
-    most = max((work + lock["lost_ns"]) / work, _shorter_lives(lock, results))
+    duration_ns = results["process"]["duration_ns"]
+    most = _times_as_fast(duration_ns, lock["lost_ns"])
+    if not results["process"]["more_threads"]:
+        most = min(most, _of_its_threads(lock, results))
     return max(1.0, min(most, _spare(results)))
 
 
-def _shorter_lives(lock: dict, results: dict) -> float:
-    """How many times as soon the last thread could end, had none waited for this lock, or for a
-    thread to end: a program that does a piece of work is over then, though others waited less."""
-    waited: dict[str, int] = {}
-    for other in (lock, *(each for each in results["locks"] if each["object"] == "thread")):
-        if len(other["by_thread"]) < other["threads_waited"]:
-            return 1.0  # of some threads it is not known
-        for each in other["by_thread"]:
-            waited[each["thread"]] = waited.get(each["thread"], 0) + each["waited_ns"]
-    duration_ns = results["process"]["duration_ns"]
-    left = [
-        (duration_ns if each["end_ns"] is None else each["end_ns"])
-        - each["start_ns"]
-        - waited.get(each["label"], 0)
-        for each in results["threads"]
-    ]
-    longest = max(left, default=0)
-    return duration_ns / longest if longest > 0 else 1.0
+def _of_its_threads(lock: dict, results: dict) -> float:
+    """How many times as fast the thread would be that gains most of those who wait for the lock. It
+    keeps what it did besides; its other waits, and those for a processor, may be for threads that
+    wait for this lock, and shrink by no more than all these did."""
+    delays = not lockfigures.others_had_processors(results)  # who would have them then, too
+    labels = _who_wait_most(lock)
+    return max(
+        (
+            _times_as_fast(
+                _life(each, results),
+                min(lock["lost_ns"], each["waited_ns"] + delays * (each["runnable_ns"] or 0)),
+            )
+            for each in results["threads"]
+            if labels is None or each["label"] in labels
+        ),
+        default=math.inf,
+    )
+
+
+def _who_wait_most(lock: dict) -> set[str] | None:
+    """The fewest threads that have nine tenths of the time waited for it; None: too many to tell.
+    Who waits once, and does something else all the time, says nothing of what the others gain."""
+    found, seen = set(), 0
+    for each in lock["by_thread"]:
+        found.add(each["thread"])
+        seen += each["waited_ns"]
+        if seen >= lockfigures.NEARLY_ALL * lock["waited_ns"]:
+            return found
+    return None
+
+
+def _life(thread: dict, results: dict) -> int:
+    end = results["process"]["duration_ns"] if thread["end_ns"] is None else thread["end_ns"]
+    return end - thread["start_ns"]
+
+
+def _times_as_fast(ns: int, without: int) -> float:
+    """How many times as fast something is that took `ns`, without a part of that."""
+    return ns / (ns - without) if without < ns else math.inf
 
 
 def _spare(results: dict) -> float:
@@ -149,7 +168,8 @@ def gain_in_words(most: float | None, results: dict) -> str:
         return "hardly anything: it keeps all processors busy as it is"
     if most < HARDLY:
         return "hardly anything: its threads spend far longer on other things than on these waits"
-    return f"at most {most:.1f}x as fast, were nobody to wait for it"
+    up = math.ceil(most * 10 - ROUNDING) / 10
+    return f"at most {up:.1f}x as fast, were nobody to wait for it and all else the same"
 
 
 def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> str:

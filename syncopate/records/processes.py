@@ -24,6 +24,7 @@ def of(records: list[dict]) -> dict:
                 "id": results["process"]["id"],
                 "command": results["process"]["command"],
                 "threads": len(results["threads"]),
+                "more_threads": results["process"]["more_threads"],
                 "duration_ns": results["process"]["duration_ns"],
                 "lost_ns": results["lost_ns"],
                 "lost_share": results["lost_share"],

@@ -64,7 +64,7 @@ class Results:
         groups = [group for group in self.of.groups if group.kinds or group.locks]
         pairs = [(self._lock(group, total), group) for group in groups]
         cost = waiting.cost(self.of)
-        open_waits = OpenWaits(self.of)
+        account, open_waits = Account(self.of, cost["states"]), OpenWaits(self.of)
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
         self._add_blockers(pairs[:MOST_LOCKS])
         code, members = SectionCode(self.of), Members(self.of)
@@ -78,13 +78,13 @@ class Results:
             "file": shown(self.of.record.path),
             "process": self._process(),
             "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
-            "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
+            "threads": [self._thread(thread.id, account) for thread in self.of.threads.values()],
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
             "deadlocks": open_waits.deadlocks(),
             "open_waits": open_waits.as_data(),
-            "account": Account(self.of, cost["states"]).as_data(),
+            "account": account.as_data(),
             "waiting": cost,
             "measured": waiting.measured(self.of.record.header.measured),
             "locks": [lock for lock, _ in pairs],
@@ -110,6 +110,7 @@ class Results:
             "recorder": recordformat.name_of_recorder(header.recorder),
             "goroutines": self._is_go(),
             "at_conditions": self._at_conditions(),
+            "more_threads": self._has_more_threads(),
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -132,8 +133,7 @@ class Results:
             notes.append(f"{without}; name a file (-o) where these may make others beside it")
         if flags & recordformat.TABLE_FULL:
             notes.append("more locks than the record's table holds: the rest is counted together")
-        by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
-        if by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS:
+        if self._has_more_threads():
             notes.append(
                 f"{recordformat.SEPARATE_THREADS:,} threads or more: later ones are told together"
                 " with ones that had ended, and not counted"
@@ -146,6 +146,12 @@ class Results:
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
         return notes + self._of_kernel() + self._of_others() + self._regions()
+
+    def _has_more_threads(self) -> bool:
+        """Whether there may have been more threads than have entries: of the library's record,
+        where later ones share those of threads that ended."""
+        by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
+        return by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS
 
     def _without_an_end(self) -> str:
         """What became of a program that did not end by itself while it was recorded."""
@@ -277,8 +283,9 @@ class Results:
             " regions start and end: try `syncopate run --omp-regions kept`"
         ]
 
-    def _thread(self, index: int) -> dict:
+    def _thread(self, index: int, account: Account) -> dict:
         thread = self.of.threads[index]
+        counted = account.counted(thread)
         creator = telling(self.of.frames_of(thread.start_stack))
         return {
             "index": index,
@@ -289,6 +296,8 @@ class Results:
             "start_ns": self.of.since_start(thread.start_ticks),
             "end_ns": self.of.since_start(thread.end_ticks) if thread.end_ticks else None,
             "lost_ns": self.of.ns(self.of.thread_lost[index]),
+            "waited_ns": self.of.ns(self.of.thread_waited[index]),
+            "runnable_ns": counted[1] if counted else None,
         }
 
     def _lock(self, group: Group, total: int) -> dict:

@@ -54,7 +54,8 @@ def _heading(console, data: dict) -> None:
         )
         console.print(
             f"       lock {with_lock}, ran {duration(about['duration_ns'])},"
-            f" {about['threads']} threads, lost to locks {duration(about['lost_ns'])}"
+            f" {about['threads']}{'+' * about['more_threads']} threads,"
+            f" lost to locks {duration(about['lost_ns'])}"
             f" ({percent(about['lost_share'])} of all thread time)",
             style="dim",
         )

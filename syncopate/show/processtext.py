@@ -13,12 +13,14 @@ def show(console, view: dict) -> None:
     rows = view["tree"]
     share = percent(view["lost_share"]) if view["thread_time_ns"] else "-"
     lost, total = duration(view["lost_ns"]), duration(view["thread_time_ns"])
-    console.print(f"{len(rows)} processes, lost to locks: {share} of all thread time"
+    known = len({each["id"] for each in rows})
+    have = f"process{'es' * (known != 1)} with a record"
+    console.print(f"{known} {have}, lost to locks: {share} of all thread time"
                   f" ({lost} of {total})", style="bold")  # fmt: skip
     columns = {
         "program": ["  " * each["depth"] + " ".join(each["command"]) for each in rows],
         "process": [str(each["id"]) for each in rows],
-        "threads": [str(each["threads"]) for each in rows],
+        "threads": [f"{each['threads']}{'+' * each['more_threads']}" for each in rows],
         # Of a child that was killed before it waited nothing is known.
         "ran": [duration(each["duration_ns"]) if each["duration_ns"] else "-" for each in rows],
         "lost": [duration(each["lost_ns"]) for each in rows],

@@ -138,9 +138,7 @@ def ran_with(results: dict) -> str:
 
 def _how_many(results: dict) -> str:
     threads = len(results["threads"])
-    more = " or more" * any(
-        note.startswith(f"{threads:,} threads or more") for note in results["notes"]
-    )
+    more = " or more" * results["process"]["more_threads"]
     return f"{count(threads)} thread{'s' * (threads != 1)}{more}"
 
 

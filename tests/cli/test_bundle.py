@@ -150,7 +150,7 @@ def test_several_records_in_one_bundle(tmp_path):
     for file in files:
         file.unlink()
     text = run_cli("report", packed).stdout
-    assert text.startswith("3 processes, lost to locks: ")
+    assert text.startswith("3 processes with a record, lost to locks: ")
     assert len(re.findall(r"server .*pool_lock", text)) == 2
     assert "holds 3 records, and one is wanted" in one_line(run_cli("diff", packed, packed))
 

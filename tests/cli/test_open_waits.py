@@ -12,10 +12,13 @@ import pytest
 from conftest import COMMAND, HERE, SECONDS, compile_c, run_cli
 from make_record import RecordBuilder
 
+from syncopate.base import terminal
+from syncopate.records import processes
 from syncopate.records.analysis import Analysis
 from syncopate.records.openwaits import OpenWaits, cycles, waiting
 from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
+from syncopate.show import processtext, textreport
 
 # By plan of deadlocks.cpp: who waits for what held by whom, in a circle; how the sentence begins.
 CIRCLES = {
@@ -254,9 +257,27 @@ def test_threads_that_share_entries_are_not_said_to_be_all(tmp_path, threads, sa
     builder = RecordBuilder()
     for number in range(threads):
         builder.thread(100 + number)
-    text = run_cli("report", builder.write(tmp_path / "r"), environ={"COLUMNS": "200"}).stdout
+    path = builder.write(tmp_path / "r")
+    text = run_cli("report", path, environ={"COLUMNS": "200"}).stdout
+    results = Results(Analysis(Record(str(path)))).as_data()
     assert said in text.splitlines()[1]
     assert ("told together with ones that had ended" in text) == (threads == 2048)
+    for told in (results["process"], *processes.of([results])["tree"]):
+        assert told["more_threads"] == (threads == 2048)
+
+
+def test_many_threads_are_a_field_not_words(tmp_path, capsys):
+    """Whatever the note says: of one process, of several, and on the page."""
+    builder = RecordBuilder()
+    for number in range(2048):
+        builder.thread(100 + number)
+    of = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+    of["notes"] = []
+    console = terminal.console(200)
+    textreport._heading(console, of)
+    processtext.show(console, processes.of([of]))
+    text = capsys.readouterr().out
+    assert "2,048 threads or more on" in text and " 2048+ " in text
 
 
 def test_open_waits_count_until_the_end(tmp_path):

@@ -314,7 +314,7 @@ def test_several_processes_in_1200_pixels(tmp_path, visit):
     shown = visit(target, viewport={"width": 1200, "height": 900})
     processes = rows(shown, "#processes")
     assert [row[1] for row in processes] == ["100", "101", "102", "103"]
-    assert shown.inner_text("#tree-lost").startswith("4 processes, lost to locks: ")
+    assert shown.inner_text("#tree-lost").startswith("4 processes with a record, lost to locks: ")
     (shared,) = rows(shown, "#shared-locks table")
     assert shared[1] == "3"
     assert shown.evaluate(TOO_WIDE) == []

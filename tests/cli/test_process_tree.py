@@ -166,7 +166,7 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     first = done.stdout[: done.stdout.index("\n\n")]
     together = done.stdout.partition("The same locks in several processes")[2]
     assert re.search(r"^pool_lock +2 +\S+ \S+ +[\d.]+ % +8\d\s*$", together, re.M), together
-    assert first.startswith("3 processes, lost to locks: ")
+    assert first.startswith("3 processes with a record, lost to locks: ")
     parent, *children = re.findall(r"^( *)(\S*server) .*?(\S+) *$", first, re.M)
     assert (parent[0], parent[2]) == ("", "-")
     assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2

@@ -339,9 +339,10 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
                                       "capture_ns", "recorder", "goroutines",
-                                      "at_conditions"}  # fmt: skip
+                                      "at_conditions", "more_threads"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
-                                         "end_ns", "lost_ns"}  # fmt: skip
+                                         "end_ns", "lost_ns", "waited_ns",
+                                         "runnable_ns"}  # fmt: skip
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "counted", "contended_releases", "member", "declared", "called",

@@ -87,7 +87,7 @@ function fillLocks() {
 const RUN_COLUMNS = [["Run", (r) => r.side], ["Record", (r) => r.file, true],
   ["Command", (r) => r.command.join(" "), true],
   ["Lock", (r) => r.lock + (r.wait ? ":" + r.wait : ""), true],
-  ["Ran", (r) => duration(r.duration_ns)], ["Threads", (r) => number(r.threads)],
+  ["Ran", (r) => duration(r.duration_ns)], ["Threads", (r) => howMany(r, r.threads)],
   ["Lost to locks", (r) => duration(r.lost_ns)], ["Share", (r) => percent(r.lost_share)]];
 function fillHeader() {
   const sides = ["before", "after"].map((name) => ({ side: name, ...data[name] }));

@@ -67,7 +67,7 @@ function fillHeader(record) {
   const cards = [["of all thread time lost to locks", percent(record.lost_share)],
     ["lost to locks", duration(record.lost_ns)],
     ["thread time in all", duration(record.thread_time_ns)],
-    ["threads", record.threads.length], ["ran", duration(process.duration_ns)]];
+    ["threads", howMany(process, record.threads.length)], ["ran", duration(process.duration_ns)]];
   at("cards").replaceChildren(...cards.map(([what, value]) =>
     element("div", { className: "card" }, element("b", { textContent: value }),
       soft(what, "span"))));
@@ -91,7 +91,7 @@ function show(index) {
 /* All processes: their tree, and the locks that several of them have. */
 const PROCESS_COLUMNS = [
   ["Program", (p) => "\u2003".repeat(p.depth) + p.command.join(" "), true],
-  ["Process", (p) => String(p.id)], ["Threads", (p) => number(p.threads)],
+  ["Process", (p) => String(p.id)], ["Threads", (p) => howMany(p, p.threads)],
   ["Ran", (p) => (p.duration_ns ? duration(p.duration_ns) : "-")],
   ["Lost to locks", (p) => duration(p.lost_ns)],
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
@@ -102,7 +102,7 @@ function fillTree(choose) {
   const { tree, locks, lost_ns, lost_share, thread_time_ns } = data.processes;
   at("tree").hidden = tree.length < 2;
   if (tree.length < 2) return;
-  at("tree-lost").textContent = `${number(tree.length)} processes, lost to locks: ` +
+  at("tree-lost").textContent = `${number(new Set(tree.map((p) => p.id)).size)} processes with a record, lost to locks: ` +
     `${percent(lost_share)} of all thread time (${duration(lost_ns)} of ` +
     `${duration(thread_time_ns)})`;
   fillTable(at("processes"), PROCESS_COLUMNS, tree);

@@ -218,6 +218,7 @@ enum holder_count : std::uint32_t {
   preempted_holds,  // lost their processor to another thread
   preemptions,      // how often, in all
   sleeping_holds,   // gave it up, as in a system call
+  faulting_holds,   // waited for a page that was read from disk, or from where it was swapped to
 };
 
 // Rows of the kinds `outside` and `away` are made of the times between some sections of a thread

@@ -91,6 +91,7 @@ void hold_samples::note_switches() noexcept {
     if (holds_[i].watch != hold_sample::watching) continue;
     holds_[i].preemptions += now.involuntary;
     holds_[i].sleeps += now.voluntary;
+    holds_[i].pages_read += now.pages_read;
   }
 }
 
@@ -103,6 +104,7 @@ void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& ho
   row.histogram[preempted_holds] += hold.preemptions != 0 ? 1 : 0;
   row.histogram[preemptions] += hold.preemptions;
   row.histogram[sleeping_holds] += hold.sleeps != 0 ? 1 : 0;
+  row.histogram[faulting_holds] += hold.pages_read != 0 ? 1 : 0;
 }
 
 }  // namespace syncopate::record

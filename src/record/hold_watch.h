@@ -27,7 +27,7 @@ struct hold_sample {
   std::uint32_t id = 0;
   std::uint32_t weight = 0;  // of how many acquisitions it is the sample
   enum : std::uint8_t { unwatched, watching, watched } watch = unwatched;
-  std::uint32_t preemptions = 0, sleeps = 0;  // while watched
+  std::uint32_t preemptions = 0, sleeps = 0, pages_read = 0;  // while watched
 
   // Whether it was watched, and kept its processor, but for giving it up by itself.
   [[nodiscard]] bool ran_on() const noexcept { return watch == watched && preemptions == 0; }

@@ -29,13 +29,18 @@ STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24:
 # mmap, mprotect, munmap, brk, mremap, madvise, mlock and its kin: all change the map of the
 # process's memory, one thread at a time.
 STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 329), "memory")
-# In no call (a page fault), pause, rt_sigsuspend, rt_sigtimedwait, exit, exit_group, ptrace, and
-# the locks and messages of System V.
-NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
+# ptrace, exit and exit_group.
+STATE_OF_CALL |= {101: "child", 60: "ending", 231: "ending"}
+# pause, rt_sigsuspend and rt_sigtimedwait; semop, semtimedop, msgsnd and msgrcv.
+STATE_OF_CALL |= dict.fromkeys((34, 130, 128), "signals")
+STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")
+# no_call and stopped of kernel_events.h.
+STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped"}
 FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
-SHARED = ("futex", "semaphore")  # parts that may hide locks which processes share
+SHARED = ("futex", "semaphore", "system_v")  # parts that may hide locks which processes share
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
-UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained")
+UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
+          "signals", "system_v")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -61,7 +66,13 @@ WHAT = {
     "memory": "blocked in calls that map or release memory (mmap, madvise, munmap, ...)",
     "sleeping": "asleep for a time that it chose",
     "child": "waiting for processes to end",
-    "elsewhere": "in calls that are not recorded: sleep, input, output, the C library's locks, ...",
+    "signals": "waiting for signals",
+    "system_v": "waiting at semaphores or message queues of System V, as processes share",
+    "faults": "blocked in page faults, which wait for memory, its map, or what is on disk",
+    "stopped": "stopped, by a signal or a debugger",
+    "ending": "blocked in calls that end a thread or the process",
+    "elsewhere": "in calls that are not recorded (sleep, input, output, the C library's locks,"
+    " ...), or blocked in page faults",
     "unexplained": "unexplained",
 }
 
@@ -134,7 +145,7 @@ class Account:
         """Where the kernel saw threads blocked in other system calls."""
         sums: dict[str, int] = {}
         for _, call, _, ticks in self.of.record.calls():
-            state = STATE_OF_CALL.get(call, "elsewhere" if call in NEITHER else "io")
+            state = STATE_OF_CALL.get(call, "io")
             sums[state] = sums.get(state, 0) + self.of.ns(ticks)
         return sums
 

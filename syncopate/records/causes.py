@@ -264,6 +264,9 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     else:
         why += f", and these have {percent(share)} of the time that it is held"
         sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
+    if (faults := _faults(blockers or of)) is not None:
+        yield faults._replace(why=why + faults.why, sure=sure)
+        return
     known = facts._replace(calls=[*facts.blamed]) if facts and not mostly else facts
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
     calls = [call for kind in kinds for call in calls_of(known, kind)]
@@ -271,8 +274,8 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         yield Reason(
             "sleeps",
             why,
-            "move what it waits for there (a sleep, input or output, another lock) out of the"
-            " section",
+            "move what it waits for there (a sleep, input or output, another lock, a change of the"
+            " memory's map) out of the section",
             sure,
         )
         return
@@ -295,6 +298,20 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         ),
     }[calls[0].kind]
     yield Reason(cause, f"{why}; its section calls {named}", do, sure)
+
+
+def _faults(seen: dict) -> Reason | None:
+    """What it sleeps for is pages, where that is counted of half of these holds or more."""
+    faulted = seen.get("faulted", 0)
+    if not faulted or faulted < MOSTLY * seen["slept"]:
+        return None
+    return Reason(
+        "faults",
+        f"; in {count(faulted)} of these for pages that are not in memory, and are read from disk"
+        " or swap",
+        "touch these pages before it takes the lock, or keep them in memory (mlock, more of it)",
+        "",
+    )
 
 
 def _sleeping_blockers(lock: dict) -> dict | None:

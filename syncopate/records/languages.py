@@ -27,9 +27,11 @@ from syncopate.records.recordformat import (
 )
 from syncopate.symbols.symbols import Frame, Symbolizer
 
-# Programs in which threads wait for their language's own locks at condition variables, by how the
-# names of their files begin; Java's own recorder knows them.
-_AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java"}
+# Programs in which threads wait for locks of their own, or of their language's code, at condition
+# variables, by how the names of their files begin; Java's own recorder knows them.
+_AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java",
+                  "mariadbd": "MariaDB", "mysqld": "MySQL"}  # fmt: skip
+_DATABASES = ("MariaDB", "MySQL")
 GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
 _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
@@ -64,8 +66,21 @@ _OF_RUST = {
 }
 
 
+def note_on(language: str) -> str:
+    """What a report says of a program of which at_conditions() tells this."""
+    own, more = "its own locks", ""
+    if language in _DATABASES:
+        own = "its locks of rows (InnoDB) and of tables' definitions"
+        more = "; the status variable Innodb_row_lock_waits counts those of rows"
+    return (
+        f"{language}: {own} wait at condition variables, as what waits for something to do: these"
+        f" are not told apart{more}"
+    )
+
+
 def at_conditions(executable: str) -> str:
-    """The language whose own locks are condition variables to the C library; "" where none is."""
+    """The language, or program, whose own locks are condition variables to the C library; "" where
+    none is."""
     name = os.path.basename(executable)
     return next((of for begin, of in _AT_CONDITIONS.items() if name.startswith(begin)), "")
 

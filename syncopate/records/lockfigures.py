@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from syncopate.records.recordformat import LOST_KINDS
+from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
@@ -49,7 +49,7 @@ def mean_wait(lock: dict) -> float:
 
 def watched(lock: dict) -> dict:
     """What is known of sampled holds that did not run on."""
-    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0, "slept_share": None}
+    nothing = {**dict.fromkeys(("watched", *HOLDER_COUNTS), 0), "slept_share": None}
     return (lock["hold"] or {}).get("interrupted") or nothing
 
 

@@ -74,7 +74,7 @@ INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not inte
 CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number stands for it
 SPECULATION = 22  # of wait_kind: no wait, but runs ahead of a lock: SPECULATION_COUNTS
 IN_VAIN = 24  # of wait_kind: no wait, but how many waits ended without the lock
-HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
+HOLDER_COUNTS = ("preempted", "preemptions", "slept", "faulted")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
     "fell_back",

@@ -236,10 +236,7 @@ class Results:
         by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
         language = self._at_conditions()
         if language and not (by_kernel and language == "Java"):  # of which more is said
-            return [
-                f"{language}: its own locks wait at condition variables, as what waits for"
-                " something to do: these are not told apart"
-            ]
+            return [languages.note_on(language)]
         # PostgreSQL's: they end by a signal that epoll tells of.
         header = self.of.record.header
         if os.path.basename(header.executable) != "postgres":
@@ -501,7 +498,7 @@ class Results:
                 found.update(watched.get(holder, {}))
         if seen < lockfigures.MOSTLY * total or not found["watched"]:
             return None
-        counts = {name: found[name] for name in ("watched", "preempted", "slept")}
+        counts = {name: found[name] for name in ("watched", "preempted", "slept", "faulted")}
         return {"share": seen / total, **counts}
 
     def _weighted(self, stacks: Counter[int]) -> list[dict]:

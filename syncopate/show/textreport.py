@@ -9,7 +9,7 @@ from syncopate.base import terminal
 from syncopate.base.units import about, count, duration, percent
 from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.naming import without_starters
-from syncopate.records.recordformat import LOST_KINDS
+from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.show import lockcolumns, processtext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
@@ -26,7 +26,7 @@ SECTIONS = {
     "mutex": "Mutexes",
     "rwlock": "Reader-writer locks",
     "spinlock": "Spin locks",
-    "condition": "Condition variables (waiting for something to do: not lost to locks)",
+    "condition": "Condition variables (mostly for something to do: not counted as lost to locks)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
     "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
     "semaphore_lock": "Semaphores used as locks",
@@ -36,7 +36,7 @@ SECTIONS = {
     "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
-AT_CONDITIONS = "Condition variables (waiting for something to do, or for locks of {} code)"
+AT_CONDITIONS = "Condition variables (waiting for something to do, or for {}'s own locks)"
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
@@ -315,7 +315,7 @@ def _interrupted(console, results: dict) -> None:
 
 def interrupted(lock: dict) -> dict:
     """What is known of a lock's holders that did not run on."""
-    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0}
+    nothing = dict.fromkeys(("watched", *HOLDER_COUNTS), 0)
     return (lock["hold"] or {}).get("interrupted") or nothing
 
 

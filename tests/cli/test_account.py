@@ -84,13 +84,15 @@ def test_calls_that_the_kernel_saw_threads_blocked_in(tmp_path):
     input or output."""
     builder = a_second(recorder=1)
     builder.thread(100, cpu=100_000_000, delay=0)
-    calls = {0: 100, 9: 50, 28: 150, 35: 200, 61: 70, 60: 30}
+    calls = {0: 100, 9: 50, 28: 150, 35: 20, 61: 70, 60: 30, 128: 40, 65: 15, (1 << 32) - 1: 60,
+             (1 << 32) - 2: 80}  # fmt: skip
     for call, ms in calls.items():
         builder.row(0, call, 21, [ms * 1_000_000])
     parts = results_of(builder, tmp_path)["account"]["parts"]
     told = {state: ns // 1_000_000 for state, ns in parts.items() if state != "unexplained"}
     assert told == {
-        "io": 100, "memory": 200, "sleeping": 200, "child": 70, "elsewhere": 30, "running": 100,
+        "io": 100, "memory": 200, "sleeping": 20, "child": 70, "ending": 30, "running": 100,
+        "signals": 40, "system_v": 15, "faults": 60, "stopped": 80,
     }  # fmt: skip
 
 
@@ -214,7 +216,15 @@ def test_where_waits_for_rows_of_a_database_are(tmp_path):
 
 @pytest.mark.parametrize(
     ("program", "recorder", "language"),
-    [("ruby3.1", 0, "Ruby"), ("node", 1, "JavaScript"), ("java", 1, "Java"), ("java", 2, "")],
+    [
+        ("ruby3.1", 0, "Ruby"),
+        ("node", 1, "JavaScript"),
+        ("java", 1, "Java"),
+        ("java", 2, ""),
+        ("mariadbd", 0, "MariaDB"),
+        ("mysqld", 1, "MySQL"),
+        ("memcached", 0, ""),
+    ],
 )
 def test_languages_whose_locks_are_condition_variables(tmp_path, program, recorder, language):
     """To the C library and the kernel; Java's recorder knows its locks."""
@@ -228,8 +238,12 @@ def test_languages_whose_locks_are_condition_variables(tmp_path, program, record
     said = ", and perhaps to locks of its own: up to 95.0 % more"
     assert account.perhaps_other(found).startswith(said) == bool(language)
     text = run_cli("report", tmp_path / "r").stdout
-    title = f"or for locks of {language} code)" if language else "something to do: not lost to"
+    title = (
+        f"or for {language}'s own locks)" if language else "something to do: not counted as lost"
+    )
     assert title in text
+    of_rows = "locks of rows (InnoDB) and of tables' definitions wait at condition variables"
+    assert (of_rows in " ".join(text.split())) == (language in ("MariaDB", "MySQL"))
 
 
 def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):

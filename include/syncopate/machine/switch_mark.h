@@ -19,16 +19,17 @@
 
 namespace syncopate::machine {
 
-// How often the kernel has taken the calling thread off its processor, and how often it left by
-// itself.
+// How often the kernel has taken the calling thread off its processor, how often it left by
+// itself, and how often that was for a page that had to be read ("major" faults).
 struct switch_counts {
-  std::uint32_t involuntary = 0, voluntary = 0;
+  std::uint32_t involuntary = 0, voluntary = 0, pages_read = 0;
 };
 inline switch_counts switches() noexcept {
   rusage used{};
   if (system_call(SYS_getrusage, RUSAGE_THREAD, reinterpret_cast<long>(&used), 0, 0, 0, 0) != 0)
     return {};
-  return {static_cast<std::uint32_t>(used.ru_nivcsw), static_cast<std::uint32_t>(used.ru_nvcsw)};
+  return {static_cast<std::uint32_t>(used.ru_nivcsw), static_cast<std::uint32_t>(used.ru_nvcsw),
+          static_cast<std::uint32_t>(used.ru_majflt)};
 }
 
 // One thread's mark. All zero: not set yet.
@@ -46,7 +47,8 @@ class switch_mark {
     if (!is_possible() || is_set()) return {};
     const switch_counts now = switches();
     const switch_counts seen{now.involuntary - before_.involuntary,
-                             now.voluntary - before_.voluntary};
+                             now.voluntary - before_.voluntary,
+                             now.pages_read - before_.pages_read};
     before_ = now;
     put();
     return seen;

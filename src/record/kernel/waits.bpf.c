@@ -202,7 +202,7 @@ static __always_inline bool waits_in(u32 command) {
 // What a thread that is blocked waits for, by its registers. `since` is last: who reads the entry
 // meanwhile (kernel_side.cpp) looks at it before and after.
 static __always_inline void describe(struct waiting_thread* w, struct task_struct* task,
-                                     struct pt_regs* regs) {
+                                     struct pt_regs* regs, u32 state) {
   const u64 call = regs->orig_ax;
   w->woken = 0;
   w->waker = 0;
@@ -223,6 +223,7 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
     w->address = 0;
   }
   if (w->flags & waits_at_futex) copy_registers(&w->registers, regs);
+  else if (state & (state_stopped | state_traced)) w->call = stopped;
 }
 
 // The entry of a thread, which stays until the thread ends; 0: there is no room.
@@ -250,7 +251,7 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   w->since = 0;
   barrier();
-  describe(w, task, regs);
+  describe(w, task, regs, state);
   const u64 now = bpf_ktime_get_ns();
   barrier();
   w->begun = now;  // who wakes it from here on has to wait until it has left its processor
@@ -494,7 +495,7 @@ int on_task(struct bpf_iter__task* ctx) {
     return 0;
   struct waiting_thread* w = entry_of(task->pid, task->tgid);
   if (!w || w->since != 0) return 0;
-  describe(w, task, (struct pt_regs*)bpf_task_pt_regs(task));
+  describe(w, task, (struct pt_regs*)bpf_task_pt_regs(task), state);
   w->flags |= seeded;
   barrier();
   w->begun = bpf_ktime_get_ns();

@@ -40,6 +40,7 @@ from syncopate.records.lockfigures import (
     mean_wait,
     named_calls,
     others_had_processors,
+    unserved,
     watched,
 )
 from syncopate.records.recordformat import LOST_KINDS
@@ -358,10 +359,10 @@ def _relocks(lock: dict) -> Iterator[Reason]:
 
 def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
     of = watched(lock)
-    if of["watched"] < FEW_HOLDS:
-        return
     so_long = _as_long_as_slices(lock)
-    if of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long:
+    seldom = of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long
+    if of["watched"] < FEW_HOLDS or seldom:
+        yield from _unserved(lock, results)
         return
     # Who wakes another thread, or is woken, is often taken off for a moment; what it sleeps between
     # is longer.
@@ -379,6 +380,24 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
         f" {count(of['watched'])} holds seen{so_long}",
         f"{fewer}shorten the section, so that a time slice seldom ends in it",
         _by_share(of["preempted"], of["watched"]),
+    )
+
+
+def _unserved(lock: dict, results: dict) -> Iterator[Reason]:
+    """Few holds, in which its holder has no processor for long: as one of low priority does."""
+    found = unserved(lock, results)
+    if not found or found.kept_ns < MOSTLY * lock["by_thread"][0]["waited_ns"]:
+        return
+    one = len(found.holders) == 1
+    who = in_sentence(found.holders[0]) if one else f"{count(len(found.holders))} threads"
+    yield Reason(
+        "preempted",
+        f"{who}, which {'has' if one else 'have'} it for {percent(found.share)} of the time that"
+        f" {in_sentence(found.waiter)} waits, {'has' if one else 'have'} no processor for"
+        f" {duration(found.without_ns)} of {duration(found.kept_ns)} or longer",
+        "let other threads and programs leave it a processor: the same priority for all who take"
+        " it (of real-time threads, a mutex of PTHREAD_PRIO_INHERIT), or fewer that run",
+        LIKELY,
     )
 
 

@@ -117,7 +117,7 @@ def _of_its_threads(lock: dict, results: dict) -> float:
     return max(
         (
             _times_as_fast(
-                _life(each, results),
+                lockfigures.life(each, results),
                 min(lock["lost_ns"], each["waited_ns"] + delays * (each["runnable_ns"] or 0)),
             )
             for each in results["threads"]
@@ -137,11 +137,6 @@ def _who_wait_most(lock: dict) -> set[str] | None:
         if seen >= lockfigures.NEARLY_ALL * lock["waited_ns"]:
             return found
     return None
-
-
-def _life(thread: dict, results: dict) -> int:
-    end = results["process"]["duration_ns"] if thread["end_ns"] is None else thread["end_ns"]
-    return end - thread["start_ns"]
 
 
 def _times_as_fast(ns: int, without: int) -> float:

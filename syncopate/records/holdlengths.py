@@ -268,7 +268,7 @@ def _held(share: float | None) -> str:
 
 def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
     """A hold that takes long, and what its code does meanwhile."""
-    runs = ", and who holds it mostly runs" if watched(lock)["watched"] else ""
+    runs = ", and who holds it mostly runs" * _holders_run(lock, results)
     long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
     long += _held(held(lock, results))
     if calls := calls_of(facts, knowncalls.INPUT_OUTPUT):
@@ -295,6 +295,14 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
         "move work out of the section, or split the lock where threads want different data",
         LIKELY,
     )
+
+
+def _holders_run(lock: dict, results: dict) -> bool:
+    """Whether most of many holds were seen to run on, and threads ran for long enough for that, as
+    far as that is known."""
+    share, ran = held(lock, results) or 0.0, results["account"]["parts"].get("running")
+    took = min(share, 1.0) * results["process"]["duration_ns"]
+    return watched(lock)["watched"] >= FEW_HOLDS and (ran is None or ran >= MOSTLY * took)
 
 
 def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:

@@ -127,6 +127,46 @@ def others_had_processors(results: dict) -> bool:
     return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
 
 
+class Unserved(NamedTuple):
+    """Who kept another thread waiting, and had no processor meanwhile."""
+
+    holders: list[str]  # labels
+    waiter: str  # the one that waited longest
+    share: float  # of its wait, that which was for these
+    kept_ns: int  # so long was that
+    without_ns: int  # of that, so long at least they had no processor
+
+
+def unserved(lock: dict, results: dict) -> Unserved | None:
+    """The fewest threads that have half of the longest waiter's time, if they cannot have had a
+    processor, nor slept, for half of that: they lived for too short a time besides."""
+    if not lock["by_thread"]:
+        return None
+    waiter = lock["by_thread"][0]["thread"]
+    kept: dict[str, int] = {}
+    for each in results["blocks"]:
+        if (each["lock"], each["waiter"]) == (lock["name"], waiter):
+            kept[each["holder"]] = kept.get(each["holder"], 0) + each["ns"]
+    lives = {each["label"]: each for each in results["threads"]}
+    total, seen, without, holders = sum(kept.values()), 0, 0, []
+    for holder, ns in sorted(kept.items(), key=lambda each: -each[1]):
+        known = lives.get(holder)
+        if seen >= MOSTLY * total or not known or known["runnable_ns"] is None:
+            break
+        seen += ns
+        without += max(0, ns - (life(known, results) - known["runnable_ns"]))
+        holders.append(holder)
+    if not holders or seen < MOSTLY * total or without < MOSTLY * seen:
+        return None
+    return Unserved(holders, waiter, seen / total, seen, without)
+
+
+def life(thread: dict, results: dict) -> int:
+    """How long it was there, as far as it was recorded."""
+    end = results["process"]["duration_ns"] if thread["end_ns"] is None else thread["end_ns"]
+    return end - thread["start_ns"]
+
+
 def usual_hold(hold: dict) -> float:
     """The mean of all but the longest holds in a hundred: of few that are timed, one in which a
     time slice was lost makes the mean of all."""

@@ -195,7 +195,7 @@ def test_locks_inside_the_c_library(functions, cause):
         "members": 1, "worst": None, "counted": False, "in_vain": 0, "addresses": ["0x1"],
         "named_by": "address", "threads_waited": 2, "contended_releases": 0, "acquisitions": 0,
         "waiters": [{"share": 1.0, "frames": [{**frame, "function": f} for f in functions]}],
-        "holders": [],
+        "holders": [], "by_thread": [],
     }  # fmt: skip
     process = {"recorder": "kernel", "duration_ns": 1000 * MS, "processors": 2}
     results = {"open_waits": [], "process": process, "account": {"parts": {}}}
@@ -217,16 +217,70 @@ def test_long_waits_for_a_lock_that_is_mostly_free_are_for_long_holds(tmp_path, 
         assert "while hardly any thread is without a processor" in found["why"][0]
 
 
-@pytest.mark.parametrize("watched", [0, 60])
-def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched):
+@pytest.mark.parametrize(
+    ("watched", "ran", "is_said"), [(0, 0, False), (60, 0, True), (9, 0, False), (60, 40, False)]
+)
+def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched, ran, is_said):
+    """Many of them; and not where all threads together ran for less than half of that."""
     of = Planted()
+    of.builder.threads.clear()
+    for number in range(8):
+        of.builder.thread(10 + number, cpu=ran * MS // 8)
     lock = of.lock([250 * US] * 60)
     of.waits(lock, 1 * MS)
     if watched:
-        of.builder.holder(0, lock, watched, [1, 1, 2])
+        of.builder.holder(0, lock, watched, [0, 0, 2])
     (found,) = of.findings(tmp_path)
     assert found["causes"] == ["long"]
-    assert ("mostly runs" in found["why"][0]) == bool(watched)
+    assert ("mostly runs" in found["why"][0]) == is_said
+
+
+def one_that_is_kept(runnable, slept=0, holders=("low",), share=1.0) -> tuple[dict, dict]:
+    """A thread that waits for 800 of 1000 ms, a share of that for these."""
+    lives = [(each, runnable) for each in holders] + [("high", 0)]
+    threads = [
+        {"label": label, "start_ns": 0, "end_ns": None, "runnable_ns": ns} for label, ns in lives
+    ]
+    each = round(800 * MS * share / len(holders))
+    blocks = [{"waiter": "high", "holder": h, "lock": "x", "ns": each} for h in holders]
+    blocks.append({"waiter": "high", "holder": "unknown", "lock": "x", "ns": 800 * MS - each})
+    blocks += [{"waiter": "other", "holder": "low", "lock": "x", "ns": 900 * MS},
+               {"waiter": "high", "holder": "other", "lock": "y", "ns": 900 * MS}]  # fmt: skip
+    waits = [{"thread": "high", "waited_ns": 800 * MS}]
+    seen = {"watched": 60, "preempted": 1, "preemptions": 1, "slept": slept, "slept_share": None}
+    lock = {"name": "x", "object": "mutex", "by_thread": waits, "threads_waited": 1, "waits": {},
+            "acquisitions": 60, "hold": {"mean_ns": 9 * MS, "interrupted": seen}}  # fmt: skip
+    process = {"duration_ns": 1000 * MS, "processors": 2}
+    results = {"blocks": blocks, "threads": threads, "process": process}
+    return lock, results | {"account": {"parts": {}, "why_unexplained": None}}
+
+
+@pytest.mark.parametrize(
+    ("runnable", "told"), [(1000, True), (601, True), (599, False), (0, False), (None, False)]
+)
+def test_a_holder_that_has_no_processor(runnable, told):
+    """For half of the wait or longer, however little it did besides: all else of its 1000 ms may
+    have been in the hold."""
+    lock, results = one_that_is_kept(runnable if runnable is None else runnable * MS)
+    found = [*causes._preempted(lock, results)]
+    assert [reason.cause for reason in found] == ["preempted"] * told
+    for reason in found:
+        lacked = "800 ms" if runnable == 1000 else "401 ms"
+        assert "low, which has it for 100.0 % of the time that high waits, has no" in reason.why
+        assert f"no processor for {lacked} of 800 ms or longer" in reason.why
+        assert "the same priority for all who take it" in reason.do
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.6, True), (0.4, False)])
+def test_who_is_not_known_to_hold_it_says_nothing(share, told):
+    lock, results = one_that_is_kept(1000 * MS, share=share)
+    assert bool([*causes._preempted(lock, results)]) == told
+
+
+def test_many_holders_for_a_moment_each_may_have_run():
+    """Each lacks a processor for most of its life, which may be outside of its short holds."""
+    lock, results = one_that_is_kept(800 * MS, holders=[f"w{n}" for n in range(8)])
+    assert not [*causes._preempted(lock, results)]
 
 
 @pytest.mark.parametrize(("locks", "is_uneven"), [(4, False), (8, True)])

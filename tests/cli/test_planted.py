@@ -60,6 +60,9 @@ PLANTED = {
         "state_lock", "preempted", "who holds it loses the processor",
         "run fewer threads|record on a machine that has nothing else to do",
     ),
+    "priority": (
+        "device_lock", "preempted", "of the time that high/", "let other threads and programs",
+    ),
     "many_threads": ("stats_lock", "crowded", "threads want to run", "run fewer threads than"),
 }  # fmt: skip
 CONTROLS = ("control_alone", "control_compute", "control_queue", "control_shards")

@@ -104,6 +104,8 @@ BESIDE_AGENT = [
     (("--verbose",), ("java",), "a Java VM gets an agent, which says nothing; --jvm loads both")
 ]
 
+NAMED = 4  # processes in one line
+
 # A terminal sends the first two to the whole foreground group, hence to the program as well.
 FORWARDED = {
     signal.SIGINT,
@@ -211,6 +213,7 @@ def record_running(options: dict, words: list[str]) -> int:
         raise Failure(f"record: -p records a process; {shown(words[0])} is too much", BAD_USE)
     lasts = kernelview.seconds(options["--for"]) if "--for" in options else None
     process = kernelview.process_named(options["--pid"])
+    before = kernelview.started_by(process)
     of_java = "--kernel" not in options and jvm.runs_java(process)
     why = None if of_java else kernelview.obstacle()
     if why:
@@ -243,6 +246,7 @@ def record_running(options: dict, words: list[str]) -> int:
     pack(options, record)
     if "--quiet" not in options:
         say_where(record, named, options)
+        _say_left_out(before)
     return 0
 
 
@@ -429,6 +433,18 @@ def pack(options: dict, record: str) -> None:
         return
     if "--quiet" not in options:
         print(f"syncopate: wrote {shown(named)}", file=sys.stderr)
+
+
+def _say_left_out(processes: list[int]) -> None:
+    """Those that the recorded one had started before."""
+    if processes:
+        some = ", ".join(map(str, processes[:NAMED])) + ", ..." * (len(processes) > NAMED)
+        one = len(processes) == 1
+        print(
+            f"syncopate: {len(processes)} {'process' if one else 'processes'} that it had started"
+            f" before {'is' if one else 'are'} not in it ({some}); -p records one of these",
+            file=sys.stderr,
+        )
 
 
 def say_where(record: str, named: str, options: dict) -> None:

@@ -4,6 +4,7 @@ sees of their waits. Nothing is loaded into them."""
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import pwd
 import re
@@ -67,6 +68,16 @@ def process_named(text: str) -> int:
     except OSError:
         raise Failure(f"process {process} is a part of the kernel, or ends now", BAD_USE) from None
     return process
+
+
+def started_by(process: int) -> list[int]:
+    """The processes that it has started, and these, and that run: none where the kernel does not
+    tell."""
+    found: list[int] = []
+    for path in glob.glob(f"/proc/{process}/task/*/children"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            found += map(int, file.read().split())
+    return sorted(found + [each for child in found for each in started_by(child)])
 
 
 def more_rights() -> str:

@@ -107,9 +107,10 @@ def _with_packages(name: str):
 
 def main(arguments: list[str] | None = None) -> int:
     """The entry point. Returns the exit status; never leaves a traceback for a user's mistake."""
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed: print() would take the other one
-            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
+    if sys.stdout is None:  # closed: what is printed is to fail, and not to seem written
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
+    if sys.stderr is None:  # print() would take the other one
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     _forget_coerced_locale()
     try:
         try:
@@ -165,7 +166,7 @@ def _folder_is_gone() -> bool:
 
 def _discard_output() -> None:
     """What is still in the buffer, which the interpreter would flush once more at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno(), inheritable=False)
 
 
 if __name__ == "__main__":

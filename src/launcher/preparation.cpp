@@ -30,6 +30,12 @@ std::optional<environment> prepare(const place& at, const command_line& said,
   return result;
 }
 
+void say_once(environment& environment) {
+  const char* const told = variable_of(option::told);
+  if (environment.get(variable_of(option::elide)) == "always" && environment.get(told).empty())
+    environment.set(told, "0");
+}
+
 std::string plain_program(const command_line& said, const environment& environment) {
   std::string path = find_program(said.program[0], environment);
   return !path.empty() && is_plain_program(path, environment) ? path : std::string{};

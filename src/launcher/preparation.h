@@ -17,6 +17,9 @@ namespace syncopate::launcher {
 std::optional<environment> prepare(const place& at, const command_line& said,
                                    std::string_view unless_said, char** variables);
 
+// Lets one process alone say that nothing can be elided, where it is asked for.
+void say_once(environment& environment);
+
 // The program that is meant, if it is a plain one; else "".
 std::string plain_program(const command_line& said, const environment& environment);
 

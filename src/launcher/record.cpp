@@ -80,6 +80,7 @@ void record(const place& at, char** words, char** variables) {
   if (!said || at.command.empty()) return;
   auto environment = prepare(at, *said, "futex", variables);
   if (!environment || environment->get(variable_of(option::everything)) == "off") return;
+  say_once(*environment);
   if (may_have_meters(*environment)) return;
   const std::string named(said->has("--output") ? said->get("--output") : "syncopate.rec");
   const std::string record = is_plain_name(named) ? plain_path(named) : std::string{};

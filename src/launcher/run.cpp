@@ -76,6 +76,7 @@ void run(const place& at, char** words, char** variables) {
   auto environment = prepare(at, *said, "auto", variables);
   if (!environment || !add_elision(*environment, *said) || !add_guard(*environment, *said)) return;
   if (!agrees(*environment, *said)) return;
+  say_once(*environment);
   const std::string path = plain_program(*said, *environment);
   if (path.empty()) return;
   restore_signals();

@@ -149,7 +149,7 @@ int main(int count, char** given) {
     for (; (end = heard.find('\0', begin)) != std::string::npos; begin = end + 1)
       conversation.hear(heard.substr(begin, end - begin));
     heard.erase(0, begin);
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) return 1;  // nobody gets the answers
   }
   return length == 0 ? 0 : 1;
 }

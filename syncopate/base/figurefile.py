@@ -1,6 +1,10 @@
 """Files that pictures are drawn into."""
 
+from __future__ import annotations
+
 import importlib.util
+import io
+import os
 
 from syncopate.base import wholefile
 from syncopate.base.errors import BAD_USE, Failure
@@ -15,3 +19,14 @@ def check(path: str) -> None:
     wholefile.check_place(path, "--figure")
     if importlib.util.find_spec("matplotlib") is None:
         raise Failure("--figure needs matplotlib: pip install matplotlib", BAD_USE)
+
+
+def save(figure, path: str | os.PathLike, **how) -> None:
+    """Writes matplotlib's figure as the kind that the name says, with what savefig() may be told.
+
+    It is drawn in memory: what savefig() does where a disk is full, or into a pipe, depends on the
+    kind.
+    """
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=os.path.splitext(path)[1][1:], **how)
+    wholefile.write_bytes(path, drawn.getvalue())

@@ -20,6 +20,7 @@ _ARGUMENTS = (
 )
 _COUNT = re.compile(r"(\[\])? x[\d,]+$")
 REST = " > \u2026"
+PLAIN = {ord("\u2026"): "~", ord("\u2588"): "#", ord("\u00b1"): "+-"}  # ellipsis, block, plus-minus
 # Columns of text, which may be cut; of all others, numbers, none is.
 TEXTS = ("lock", "barrier", "for", "waiter", "holder", "transaction", "address", "winner",
          "program", "worst lock", "thread", "waits for", "by", "at", "held by")  # fmt: skip
@@ -39,9 +40,33 @@ def console(width: int | None = None):
     if width is None and not sys.stdout.isatty():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) >= 40 else 100
-    made = Console(width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    out = sys.stdout if _reads_utf8() else _Plain()
+    made = Console(
+        file=out, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False
+    )
     made.on_broken_pipe = _reader_has_gone
     return made
+
+
+def plain(text: str) -> str:
+    """The text with our own signs (names may have others) in ASCII where the locale has no more."""
+    return text if _reads_utf8() else text.translate(PLAIN)
+
+
+def _reads_utf8() -> bool:
+    """Whether the locale, as the user has set it, says so; Python itself takes C for UTF-8."""
+    named = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "C")
+    return named.partition(".")[2].partition("@")[0].lower() in ("utf-8", "utf8")
+
+
+class _Plain:
+    """Standard output, in the words of plain()."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(plain(text))
+
+    def __getattr__(self, name: str):
+        return getattr(sys.stdout, name)
 
 
 def _reader_has_gone():

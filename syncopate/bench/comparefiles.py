@@ -9,6 +9,7 @@ from dataclasses import asdict
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.since import zip_equal
+from syncopate.base.terminal import plain
 from syncopate.bench import resultfile
 from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
@@ -193,7 +194,7 @@ def variant_table(points: Points, metric: Metric) -> str:
     for case in points.cases:
         summaries = [points.summary(case, variant, metric.name) for variant in points.variants]
         if any(summaries):
-            rows.append([case_name(case), *map(cell, summaries)])
+            rows.append([case_name(case), *(plain(cell(each)) for each in summaries)])
     return table(rows, [heading(metric.name, metric.unit), *points.variants])
 
 

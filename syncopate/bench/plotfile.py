@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncopate.base import wholefile
+from syncopate.base import figurefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.base.since import zip_equal
@@ -13,7 +13,6 @@ from syncopate.bench.comparefiles import heading
 from syncopate.bench.points import Case, Points, program_names
 from syncopate.bench.suites import Metric
 
-FORMATS = (".svg", ".png", ".pdf")
 COLUMNS = 3
 # Told apart without colors too: by their markers, and by their order in the legend.
 MARKERS = "osv^D*xP+<>"
@@ -31,11 +30,12 @@ def main(arguments: list[str]) -> int:
     points = Points(resultfile.read(options.file))
     metric = chosen_metric(points, options.metric)
     out = Path(options.out or Path(options.file).with_suffix(".svg").name)
-    if out.suffix not in FORMATS:
-        raise Failure(f"bench plot: {out}: the name has to end in {', '.join(FORMATS)}", BAD_USE)
+    if out.suffix not in figurefile.KINDS:
+        raise Failure(
+            f"bench plot: {out}: the name has to end in {', '.join(figurefile.KINDS)}", BAD_USE
+        )
     page = draw(points, metric)
-    with wholefile.replacing(out) as place:
-        page.savefig(place, dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
+    figurefile.save(page, out, dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
     print(out)
     return 0
 

@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     print(report(rows, locks[0], options.of))
     if options.json:
         content = {"measured": provenance(), "base": locks[0], "of": options.of, "points": rows}
-        Path(options.json).write_text(json.dumps(content) + "\n", encoding="utf-8")
+        wholefile.write(options.json, [json.dumps(content), "\n"])
     return 0
 
 

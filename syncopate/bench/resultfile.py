@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_type_hints
 
-from syncopate.base import boundedfile
+from syncopate.base import boundedfile, wholefile
 from syncopate.base.errors import FAILED, Failure
 from syncopate.bench.jobs import Job, Place
 
@@ -54,23 +54,24 @@ class ResultFile:
 
     def save(self) -> None:
         """Replaces the file. Raises a Failure that says what is kept when it cannot."""
-        new = self.path.with_name(f".{self.path.name}.new")
         try:
-            with open(new, "w", encoding="utf-8") as file:
+            with (
+                wholefile.replacing(self.path) as place,
+                open(place, "w", encoding="utf-8") as file,
+            ):
                 file.write(self.text())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(new, self.path)
-        except BaseException as error:
-            new.unlink(missing_ok=True)
-            if not isinstance(error, OSError):
-                raise  # Ctrl-C in the middle
-            raise Failure(
-                f"bench: {self.path}: {error.strerror}; the {self.written} runs in it are kept,"
-                " and the same command goes on with the rest",
-                FAILED,
-            ) from None
+        except Failure as failure:
+            raise Failure(f"bench: {failure}; {self._kept()}", FAILED) from None
         self.written = len(self.runs)
+
+    def _kept(self) -> str:
+        """What is left where the file cannot be written."""
+        if not self.written:
+            return "no run is kept"
+        runs = "run in it is" if self.written == 1 else f"{self.written} runs in it are"
+        return f"the {runs} kept, and the same command goes on with the rest"
 
     def text(self) -> str:
         """The file: JSON with one line for each run. Lines are kept: a file is written often."""

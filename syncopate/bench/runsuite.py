@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from syncopate.base import ending
+from syncopate.base import ending, wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
@@ -32,6 +32,8 @@ with what is left. Repetitions are interleaved: each round runs every variant on
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     request, file, total, left = plan(options)
+    if left:
+        wholefile.check_place(file.path, "bench run: --out")
     ahead = [job for block in left for job in block]
     if len(ahead) < total:
         print(f"{total - len(ahead)} of {total} runs are in {file.path}", file=sys.stderr)

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 
-from syncopate.base import paths
+from syncopate.base import paths, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 
@@ -251,17 +251,16 @@ def main(arguments: list[str]) -> int:
         seconds = 0.0
     if not 0 < seconds <= 3600:
         raise Failure("--seconds needs a number between 0 and 3600", BAD_USE)
-    text = describe(measure(seconds))
     if "--print" in options:
-        sys.stdout.write(text)
+        sys.stdout.write(describe(measure(seconds)))
         return 0
     output = options.get("--output", default_output())
     try:
         os.makedirs(os.path.dirname(os.path.abspath(output)), exist_ok=True)
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(text)
     except OSError as error:
         raise Failure(f"cannot write {output}: {error.strerror}", FAILED) from error
+    wholefile.check_place(output, "calibrate: -o")
+    wholefile.write(output, [describe(measure(seconds))])
     is_default = os.path.abspath(output) == os.path.abspath(default_output())
     name = "this" if is_default else shlex.quote(os.path.abspath(output))
     print(f"wrote {output}; use it with SYNCOPATE_MACHINE={name} or --machine {name}")

@@ -32,9 +32,15 @@ def main(arguments: list[str]) -> int:
     except FileNotFoundError:
         raise Failure(f"there is no process {options.pid}", BAD_USE) from None
     except PermissionError:
-        why = "may not be changed by you; try as its user or as root"
-        raise Failure(f"process {options.pid} {why}", FAILED) from None
+        raise Failure(f"process {options.pid} {_way_in()}", FAILED) from None
     return 0
+
+
+def _way_in() -> str:
+    """What to do where the kernel does not let us look."""
+    if os.geteuid() != 0:
+        return "may not be changed by you; try as its user or as root"
+    return "may not be changed from here: root lacks CAP_SYS_PTRACE, as in a container"
 
 
 def switch(pid: int, mode: str | None) -> str:

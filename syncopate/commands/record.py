@@ -62,8 +62,8 @@ tells of Java's own locks instead, unless --kernel is said as well.
 
 Then: syncopate report FILE
 
-Exit status: PROGRAM's own; 1 the record cannot be written, 2 bad use, 126 PROGRAM not executable,
-127 PROGRAM not found.
+Exit status: PROGRAM's own; 1 there is no record or no bundle, 2 bad use, 126 PROGRAM not
+executable, 127 PROGRAM not found.
 """
 OPTIONS = {
     "--output": VALUE,
@@ -160,10 +160,7 @@ def main(arguments: list[str]) -> int:
     begin = time.monotonic()
     status = run_and_wait(path, command, environ, meters, Looks(record))
     keep_measured(record, meters, time.monotonic() - begin)
-    pack(options, record)
-    if "--quiet" not in options:
-        say_where(record, named, options)
-    return leave_as(status)
+    return leave_as(status, is_kept(record, named, options))
 
 
 def record_from_outside(options: dict, command: list[str]) -> int:
@@ -182,10 +179,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
     watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
-    pack(options, record)
-    if "--quiet" not in options:
-        say_where(record, named, options)
-    return leave_as(status)
+    return leave_as(status, is_kept(record, named, options))
 
 
 class Watch:
@@ -243,11 +237,10 @@ def record_running(options: dict, words: list[str]) -> int:
             progress(f"recording process {process}: {passed}; Ctrl-C ends it, the process goes on")
     progress.done()
     recorder.wait()
-    pack(options, record)
+    kept = is_kept(record, named, options)
     if "--quiet" not in options:
-        say_where(record, named, options)
         _say_left_out(before)
-    return 0
+    return 0 if kept else FAILED
 
 
 def prepare(options: dict, command: str = "record") -> tuple[str, dict[str, str]]:
@@ -268,6 +261,7 @@ def prepare(options: dict, command: str = "record") -> tuple[str, dict[str, str]
     else:
         library = preload.library()
         environ = preload.environment(library, options.get("--lock"), "futex", False)
+        preload.say_once(environ)
     if "--verbose" in options:
         environ["SYNCOPATE_VERBOSE"] = "1"
     return library, environ
@@ -397,10 +391,7 @@ def go_on(arguments: list[str]) -> int:
         looks.ended(child, ended)
         stop_forwarding(before)
     keep_measured(record, meters, (ended - begun) / 1e9)
-    pack(options, record)
-    if "--quiet" not in options:
-        say_where(record, named, options)
-    return leave_as(status)
+    return leave_as(status, is_kept(record, named, options))
 
 
 def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
@@ -418,11 +409,21 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
         recordstamps.write_measured(record, text)
 
 
-def pack(options: dict, record: str) -> None:
+def is_kept(record: str, named: str, options: dict) -> bool:
+    """Writes the bundle that was asked for and says where what is. Returns: whether all is there
+    that was to be written."""
+    is_there = os.path.exists(record)
+    is_packed = pack(options, record)
+    if not is_there or "--quiet" not in options:
+        say_where(record, named, options)
+    return is_there and is_packed
+
+
+def pack(options: dict, record: str) -> bool:
     """Writes the bundle that was asked for; what is wrong with it is one line, since the program
-    has run, and its record is there."""
+    has run, and its record is there. Returns: whether nothing is."""
     if "--bundle" not in options or not os.path.exists(record):
-        return
+        return True
     from syncopate.records import bundle  # here: most recordings need neither
 
     named = options["--bundle"]
@@ -430,9 +431,10 @@ def pack(options: dict, record: str) -> None:
         bundle.of_records(named, [record, *recordstamps.children_of(record)])
     except Failure as failure:
         print(f"syncopate: {failure}", file=sys.stderr)
-        return
+        return False
     if "--quiet" not in options:
         print(f"syncopate: wrote {shown(named)}", file=sys.stderr)
+    return True
 
 
 def _say_left_out(processes: list[int]) -> None:
@@ -494,10 +496,11 @@ def header_of(record: str) -> recordformat.Header | None:
         return None  # damaged or not ours, which the report tells
 
 
-def leave_as(status: int) -> int:
-    """The exit status of the program; when a signal ended it, ends this process by the same one."""
+def leave_as(status: int, is_kept: bool) -> int:
+    """The exit status of the program; when a signal ended it, ends this process by the same one.
+    A program that did well has not been recorded well where what was asked for is not kept."""
     if not os.WIFSIGNALED(status):
-        return os.WEXITSTATUS(status)
+        return os.WEXITSTATUS(status) or (0 if is_kept else FAILED)
     number = os.WTERMSIG(status)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped core if it was to
     sys.stderr.flush()

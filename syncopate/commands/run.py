@@ -116,6 +116,7 @@ def with_locks(options: dict[str, str], command: list[str], library: str) -> dic
         policy.apply(chosen, environ, program.find_program(command[0]))
     preload.guard(environ, options)
     preload.check_agreement(environ, options)
+    preload.say_once(environ)
     return environ
 
 

@@ -23,9 +23,9 @@ def main(options: dict[str, str]) -> int:
     machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
     if not machinefiles.files():
         machinefiles.find(machine)  # says who has machines; no record would help
+    whatifoutput.check(options)
     record = bundle.read_one(options["--from"])
     path = machinefiles.find(machine)
-    whatifoutput.check(options)
     analysis = Analysis(record)
     use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:

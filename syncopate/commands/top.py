@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 
-from syncopate.base import clashes
+from syncopate.base import clashes, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.shown import shown
@@ -168,8 +168,11 @@ class Started:
 
 
 def _open_log(path: str | None):
+    if not path:
+        return subprocess.DEVNULL
+    wholefile.check_place(path, "top: --log")
     try:
-        return open(path, "wb") if path else subprocess.DEVNULL
+        return open(path, "wb")
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}; choose another place") from None
 

@@ -34,6 +34,12 @@ def environment(
     return environ
 
 
+def say_once(environ: dict[str, str]) -> None:
+    """Lets one process alone say that nothing can be elided, where it is asked for."""
+    if environ.get("SYNCOPATE_ELIDE") == "always" and not environ.get("SYNCOPATE_TOLD"):
+        environ["SYNCOPATE_TOLD"] = "0"
+
+
 def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
     """Puts the run-time library of a program built with a sanitizer before ours: it has to be the
     first, and calls what comes behind it."""

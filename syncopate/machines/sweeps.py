@@ -229,8 +229,6 @@ def draw(path: str, program: str, name: str, rows: Rows) -> None:
     figure.suptitle(f"{program}, simulated on {rows[0][1]['machine']}")
     figure.tight_layout()
     try:
-        figure.savefig(path)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
+        figurefile.save(figure, path)
     finally:
         pyplot.close(figure)

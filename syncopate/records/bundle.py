@@ -43,29 +43,29 @@ def write(path: str, of: Iterable[tuple[Record, Symbolizer]]) -> None:
     records: list[dict] = []
     modules: dict[tuple[str, bool], dict] = {}
     with (
-        wholefile.replacing(path) as place,
+        wholefile.replacing(path, 0o600) as place,
         tempfile.TemporaryDirectory(prefix="syncopate-") as folder,
+        open(place, "wb") as whole_file,  # by its name a pipe would be opened twice
+        zipfile.ZipFile(whole_file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
     ):
-        os.chmod(place, 0o600)
-        with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
-            for record, symbolizer in of:
-                member = f"records/{len(records)}"
-                with file.open(member, "w", force_zip64=True) as into:
-                    for piece in record.pieces():
-                        into.write(piece)
-                records.append({"file": member, "name": os.path.basename(record.path)})
-                for each in symbolizer.sources():
-                    key = each.build_id or each.path
-                    if (key, each.has_code) in modules:
-                        continue
-                    member = f"modules/{len(modules)}"
-                    whole = with_symbols(each.file, folder) if each.has_code else each.file
-                    file.write(whole, member)
-                    modules[key, each.has_code] = {"file": member, "of": key,
-                                                   "has_code": each.has_code}  # fmt: skip
-            listed = {"schema": SCHEMA, "version": VERSION, "records": records,
-                      "modules": list(modules.values())}  # fmt: skip
-            file.writestr(LIST, json.dumps(listed, indent=1))
+        for record, symbolizer in of:
+            member = f"records/{len(records)}"
+            with file.open(member, "w", force_zip64=True) as into:
+                for piece in record.pieces():
+                    into.write(piece)
+            records.append({"file": member, "name": os.path.basename(record.path)})
+            for each in symbolizer.sources():
+                key = each.build_id or each.path
+                if (key, each.has_code) in modules:
+                    continue
+                member = f"modules/{len(modules)}"
+                whole = with_symbols(each.file, folder) if each.has_code else each.file
+                file.write(whole, member)
+                modules[key, each.has_code] = {"file": member, "of": key,
+                                               "has_code": each.has_code}  # fmt: skip
+        listed = {"schema": SCHEMA, "version": VERSION, "records": records,
+                  "modules": list(modules.values())}  # fmt: skip
+        file.writestr(LIST, json.dumps(listed, indent=1))
 
 
 def of_records(path: str, records: Iterable[str]) -> None:

@@ -3,8 +3,8 @@
 import json
 import os
 
-from syncopate.base import figurefile
-from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base import figurefile, wholefile
+from syncopate.base.errors import BAD_USE, Failure
 from syncopate.records.lockuse import LockUse
 
 SCHEMA, VERSION = "syncopate-whatif", 1
@@ -15,8 +15,10 @@ def check(options: dict[str, str]) -> None:
     """Complains about files that cannot be written, before the runs: they may take long."""
     if "--figure" in options:
         figurefile.check(options["--figure"])
-    if "--json" in options and not options["--json"].endswith(".json"):
-        raise Failure(f"--json {options['--json']}: give the file a name in .json", BAD_USE)
+    if "--json" in options:
+        if not options["--json"].endswith(".json"):
+            raise Failure(f"--json {options['--json']}: give the file a name in .json", BAD_USE)
+        wholefile.check_place(options["--json"], "simulate: --json")
 
 
 def show(use: LockUse, machine: str, answers: list) -> None:
@@ -98,12 +100,7 @@ def against_record(use: LockUse, answers: list) -> str:
 
 def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> None:
     """Writes document() to a file. A Failure says why it cannot."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(document(use, machine, answers), file, indent=1)
-            file.write("\n")
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror}", FAILED) from None
+    wholefile.write(path, [json.dumps(document(use, machine, answers), indent=1), "\n"])
 
 
 def draw(path: str, use: LockUse, machine: str, answers: list) -> None:
@@ -130,8 +127,6 @@ def draw(path: str, use: LockUse, machine: str, answers: list) -> None:
     axis.grid(alpha=0.3)
     figure.tight_layout()
     try:
-        figure.savefig(path)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
+        figurefile.save(figure, path)
     finally:
         pyplot.close(figure)

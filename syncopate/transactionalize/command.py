@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 
-from syncopate.base import paths
+from syncopate.base import paths, wholefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.transactionalize import (
@@ -104,6 +104,8 @@ def main(arguments: list[str]) -> int:
     options.pure = _pattern("--pure", options.pure) if options.pure else None
     if options.json == "-" and not (options.output or options.in_place):
         options.diff = None  # standard output is one thing only
+    if options.json not in (None, "-"):
+        wholefile.check_place(options.json, "transactionalize: --json")
     semantic.require_spatch()
     asked = [stages.parse(name) for name in options.stage or ()]
     if len(asked) > 1 and not options.output:
@@ -278,7 +280,9 @@ class _Work:
     def _write(self, after: dict[str, str], folder: str | None) -> None:
         if folder or self.options.in_place:
             for name, text in after.items():
-                _put(os.path.join(folder or self.program.base, name), text)
+                path = os.path.join(folder or self.program.base, name)
+                # What is to be changed in its place was named, whatever it is a link to.
+                _put(path if folder else os.path.realpath(path), text)
         elif self.options.diff is not None:
             sys.stdout.buffer.write(_diff(self.before, after).encode("latin-1"))
 
@@ -286,10 +290,9 @@ class _Work:
 def _put(path: str, text: str) -> None:
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "w", encoding="latin-1", newline="") as file:
-            file.write(text)
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}", FAILED) from None
+    wholefile.write_bytes(path, text.encode("latin-1"))
 
 
 def _diff(before: dict[str, str], after: dict[str, str]) -> str:

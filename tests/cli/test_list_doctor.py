@@ -56,18 +56,19 @@ def test_a_place_that_cannot_be_written_is_said_before_a_long_run(words, tmp_pat
     program.chmod(0o755)
     done = run_cli(*(word.format(program) for word in words), cwd=tmp_path)
     assert done.returncode == 2
-    assert re.fullmatch(r"syncopate: .* cannot be written; name another .*\n", done.stderr)
+    assert re.fullmatch(r"syncopate: .* cannot be written; name another file \(.*\)\n", done.stderr)
     assert sorted(os.listdir(tmp_path)) == ["program", "program.c"]
 
 
-def test_closed_output_is_no_traceback():
+def test_closed_output_is_told_in_one_line():
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "list"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    said = "syncopate: cannot write the output: Bad file descriptor\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_list_says_which_collapse(cli):

@@ -2,6 +2,7 @@
 
 #include "preload/elision/elision.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string_view>
@@ -48,12 +49,22 @@ bool is(const char* value, const char* what) noexcept {
   return value != nullptr && std::strcmp(value, what) == 0;
 }
 
+// `run` has many processes, and they all inherit its environment: whoever is the first to say that
+// nothing can be elided notes that there, for those that come after it.
+void say_once_a_run() noexcept {
+  char* const told = std::getenv(variable_of(option::told));
+  if (told == nullptr || !is(setting<option::elide>(), "always") || machine::htm::commits()) return;
+  if (*told == '1') elide::set_mode(elide::mode::off);  // and nothing else is asked
+  else if (*told == '0') *told = '1';
+}
+
 }  // namespace
 
 bool configure_elision(const algorithm& lock) noexcept {
   if (const char* const name = setting<option::elide_policy>())
     if (const elide::retry_policy* const known = elide::find_policy(name)) elision_policy = *known;
   if (!is_asked_for(lock) && machine::processors() < enough_processors) return false;
+  say_once_a_run();
   if (elide::control::now() == elide::mode::off) return false;
   syncopate_elision_mode = &elide::control::detail::state.now;
   return true;

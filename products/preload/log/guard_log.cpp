@@ -27,7 +27,7 @@ constexpr unsigned most_modules = 96;
 constinit module modules[most_modules] = {};
 constinit unsigned module_count = 0;
 constinit char program_path[1024] = {};
-constinit int log_file = STDERR_FILENO;
+constinit std::atomic<int> log_file{STDERR_FILENO};
 constinit std::atomic<std::uint32_t> lines{0};
 
 const char* last_part(const char* path) noexcept {
@@ -93,9 +93,20 @@ struct line {
   }
 };
 
+// Where the file takes no more, what follows goes to standard error, and a line says so.
 void write_out(line& whole) noexcept {
   whole.text[whole.length++] = '\n';
-  record::sys::call(SYS_write, log_file, whole.text, whole.length);
+  const auto length = static_cast<long>(whole.length);
+  const int file = log_file.load(std::memory_order_relaxed);  // [K]
+  if (record::sys::call(SYS_write, file, whole.text, length) == length) return;
+  if (file == STDERR_FILENO) return;
+  log_file.store(STDERR_FILENO, std::memory_order_relaxed);  // [K]
+  line why;
+  why.add("syncopate: guard: cannot write ");
+  why.add(setting<option::guard_log>());
+  why.add("; lines go to standard error\n");
+  record::sys::call(SYS_write, STDERR_FILENO, why.text, why.length);
+  record::sys::call(SYS_write, STDERR_FILENO, whole.text, length);
 }
 
 }  // namespace
@@ -107,9 +118,10 @@ void open_guard_log() noexcept {
   ::dl_iterate_phdr(learn_module, nullptr);
   const char* const file = setting<option::guard_log>();
   if (file == nullptr) return;
-  const long opened = record::sys::call(SYS_openat, AT_FDCWD, file,
-                                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (opened >= 0) log_file = static_cast<int>(opened);
+  // O_NONBLOCK: of a pipe that nobody reads the program is not to wait for a reader.
+  constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+  const long opened = record::sys::call(SYS_openat, AT_FDCWD, file, flags, 0644);
+  if (opened >= 0) log_file.store(static_cast<int>(opened), std::memory_order_relaxed);  // [K]
   else guard_line({"cannot write ", file, "; lines go to standard error"});
 }
 

@@ -1,7 +1,7 @@
 // guard_log.h -- lines of the guard: where they go, and how code is named in them.
 //
 // Memory order (each tag stands at its site below)
-//   [K]  relaxed: only how many lines there are.
+//   [K]  relaxed: only how many lines there are, and where they go.
 #pragma once
 
 #include <cstdint>

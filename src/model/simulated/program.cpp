@@ -99,6 +99,7 @@ void say_unseen(const statistics& all) {
       100 * seconds / (seconds + time.program), 1e3 * seconds, time.libraries.front().name.c_str());
 }
 
+// Where a report that was asked for is not written, the run has failed.
 void say_and_report(world& w) {
   w.schedule.close_accounts(w.ended_at);
   const statistics all = w.gather.results(w.ended_at);
@@ -106,8 +107,8 @@ void say_and_report(world& w) {
     std::fprintf(stderr, "simulated time: %.9f s (machine %s)\n", all.seconds(),
                  all.machine.c_str());
   if (!instrument::option_enabled("QUIET")) say_unseen(all);
-  if (simulated::report != nullptr) simulated::report(all);
-  report_sections();
+  const bool written = simulated::report == nullptr || simulated::report(all);
+  if ((!report_sections() || !written) && w.exit_status == 0) w.exit_status = 1;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "report.h"
 
+#include "base/json.h"
 #include "model/front/names/names.h"
 
 #include <cstdio>
@@ -52,18 +53,20 @@ std::size_t sites::number(engine::place where, const char* what, std::memory_ord
   return i + 1;
 }
 
-bool sites::write(const std::string& file) const {
-  std::FILE* const out = std::fopen(file.c_str(), "we");
-  if (out == nullptr) return false;
-  std::fputs("[", out);
-  for (std::size_t i = 0; i < all_.size(); ++i)
-    std::fprintf(out,
-                 "%s\n {\"site\": %zu, \"operation\": \"%s\", \"order\": \"%s\", "
-                 "\"position\": \"%s\"}",
-                 i == 0 ? "" : ",", i + 1, all_[i].what, name(all_[i].order),
-                 all_[i].position.c_str());
-  std::fputs("\n]\n", out);
-  return std::fclose(out) == 0;
+std::string sites::as_json() const {
+  json_writer json;
+  json.begin_array();
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    json.line_break();
+    json.begin_object();
+    json.member("site", i + 1);
+    json.member("operation", all_[i].what);
+    json.member("order", name(all_[i].order));
+    json.member("position", all_[i].position);
+    json.end_object();
+  }
+  json.end_array();
+  return json.text() + '\n';
 }
 
 std::string sites::weakened() const {

@@ -20,7 +20,7 @@ namespace syncopate::explored {
 
 class sites {
  public:
-  // weaken: 0 none. listing: whether write() will be called.
+  // weaken: 0 none. listing: whether as_json() will be called.
   sites(unsigned weaken, bool listing) : weaken_(weaken), active_(weaken != 0 || listing) {}
 
   // The order that the access is to have. what: "load", "fence", ... Asked first thing by each
@@ -39,8 +39,7 @@ class sites {
   [[nodiscard]] bool of_program() const noexcept { return of_program_; }
 
   // JSON: an array of {"site": 1, "operation": ..., "order": ..., "position": "lock at x.h:12"}.
-  // Returns whether the file could be written.
-  [[nodiscard]] bool write(const std::string& file) const;
+  [[nodiscard]] std::string as_json() const;
 
   // The weakened site's description; empty if there is none, or it was never met.
   [[nodiscard]] std::string weakened() const;

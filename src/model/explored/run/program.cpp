@@ -16,6 +16,7 @@
 #include "model/front/program/options.h"
 #include "model/front/program/program_image.h"
 #include "model/front/program/runaway.h"
+#include "model/front/program/whole_file.h"
 #include "model/front/scope.h"
 
 #include <chrono>
@@ -58,9 +59,9 @@ class output {
   int nowhere_;
 };
 
-void write_all(int file, const std::string& text) {
+void say(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
+    const ssize_t n = ::write(STDERR_FILENO, text.data() + done, text.size() - done);
     if (n <= 0) return;
     done += static_cast<std::size_t>(n);
   }
@@ -153,24 +154,18 @@ void watch_time() {
 
 // ---- the end ----------------------------------------------------------------------------------
 
-void report(const verdict& v, const options& o, const sites& ordered) {
-  if (v.how == result::failed && !o.quiet) write_all(STDERR_FILENO, describe(v.what));
-  if (!o.quiet) write_all(STDERR_FILENO, advice(v, o) + summary(v, o));
+// Returns: whether the files that were asked for are written.
+bool report(const verdict& v, const options& o, const sites& ordered) {
+  if (v.how == result::failed && !o.quiet) say(describe(v.what));
+  if (!o.quiet) say(advice(v, o) + summary(v, o));
+  bool written = true;
   if (!o.statistics.empty()) {
     const std::string json = as_json(v, o, ordered.weakened());
-    if (o.statistics == "json" || o.statistics == "1") {
-      write_all(STDERR_FILENO, json);
-    } else {
-      const int file = ::open(o.statistics.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (file < 0) instrument::complain("%s: cannot be written", o.statistics.c_str());
-      else {
-        write_all(file, json);
-        ::close(file);
-      }
-    }
+    if (o.statistics == "json" || o.statistics == "1") say(json);
+    else written = instrument::write_whole_file(o.statistics, json);
   }
-  if (!o.sites.empty() && !ordered.write(o.sites))
-    instrument::complain("%s: cannot be written", o.sites.c_str());
+  if (!o.sites.empty()) written &= instrument::write_whole_file(o.sites, ordered.as_json());
+  return written;
 }
 
 }  // namespace
@@ -216,6 +211,6 @@ int syncopate::engine::run(int (*program)()) {
   instrument::time_is_over = 0;
   let_crash();
   shown.show(true);  // whatever the last execution has made of the descriptors
-  report(v, program_options(), all.ordered_sites());
-  return v.status();
+  const bool written = report(v, program_options(), all.ordered_sites());
+  return written || v.status() != 0 ? v.status() : 1;
 }

@@ -10,11 +10,9 @@ namespace syncopate::report {
 // Whether the variable's value asks for JSON.
 bool is_json(std::string_view wanted);
 
-// 1: tables to standard error; json: JSON there; FILE.json, FILE.txt: files. Says so when a file
-// cannot be written.
-void write(std::string_view wanted, const std::function<std::string()>& json,
+// 1: tables to standard error; json: JSON there; FILE.json, FILE.txt: files.
+// Returns: whether it was written; says so when a file cannot be.
+bool write(std::string_view wanted, const std::function<std::string()>& json,
            const std::function<std::string()>& text);
-
-void write_file(const char* path, std::string_view text);
 
 }  // namespace syncopate::report

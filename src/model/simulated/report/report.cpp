@@ -1,6 +1,7 @@
 // report.cpp -- what SYNCOPATE_STATS and SYNCOPATE_TIMELINE ask for, written where they say.
 #include "model/front/program/options.h"
 #include "model/front/program/report_output.h"
+#include "model/front/program/whole_file.h"
 #include "model/front/scope.h"
 #include "report_figures.h"
 
@@ -13,13 +14,16 @@ bool shows_native_time() {
   return !report::is_json(option("STATS")) || instrument::option_enabled("NATIVE_TIME");
 }
 
-void report(const statistics& of) {
+bool report(const statistics& of) {
   const instrument::engine_scope inside;
+  bool written = true;
   if (instrument::option_enabled("STATS")) {
-    report::write(
+    written = report::write(
         option("STATS"), [&] { return json_report(of); }, [&] { return text_report(of); });
   }
-  if (const char* path = option("TIMELINE")) report::write_file(path, trace_report(of));
+  if (const char* path = option("TIMELINE"))
+    written &= instrument::write_whole_file(path, trace_report(of));
+  return written;
 }
 
 }  // namespace syncopate::simulated

@@ -2,11 +2,12 @@
 
 #include "model/simulated/world.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <new>
 
 #include "model/front/program/options.h"
-#include "model/front/program/report_output.h"
+#include "model/front/program/whole_file.h"
 #include "model/front/scope.h"
 
 namespace syncopate::simulated {
@@ -106,16 +107,17 @@ void section_watch::forget_recent() {
 void watch_sections(const description& machine) {
   const char* const file = instrument::option("SECTIONS");
   if (file == nullptr) return;
-  report::write_file(file, "");  // who reads it sees that the program was begun
+  // Who reads it sees that the program was begun.
+  if (!instrument::write_whole_file(file, "")) ::_exit(1);
   watched_sections = new section_watch(machine);
   instrument::observe_sections(watched_sections);
 }
 
-void report_sections() {
-  if (watched_sections == nullptr) return;
+bool report_sections() {
+  if (watched_sections == nullptr) return true;
   const instrument::engine_scope inside;
   instrument::observe_sections(nullptr);
-  report::write_file(instrument::option("SECTIONS"), watched_sections->json());
+  return instrument::write_whole_file(instrument::option("SECTIONS"), watched_sections->json());
 }
 
 }  // namespace syncopate::simulated

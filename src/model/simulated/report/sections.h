@@ -79,6 +79,6 @@ class section_watch final : public instrument::section_observer {
 inline constinit section_watch* watched_sections = nullptr;
 
 void watch_sections(const description&);  // before the program runs
-void report_sections();                   // after it; also after a deadlock
+bool report_sections();  // after it; also after a deadlock. Returns: whether it is written
 
 }  // namespace syncopate::simulated

@@ -201,7 +201,8 @@ struct statistics {
 
 // Writes the report that SYNCOPATE_STATS asks for (report.cpp). Called once, at the end, also after
 // a deadlock or Ctrl-C. Weak: without it a run ends with its one line.
-[[gnu::weak]] void report(const statistics&);
+// Returns: whether it was written; a line has said why not.
+[[gnu::weak]] bool report(const statistics&);
 
 // Whether the report will have native times. They need a profiling timer, and differ from run to
 // run: so tables have them, JSON only with SYNCOPATE_NATIVE_TIME=yes.

@@ -161,10 +161,10 @@ class Analysis:
         self.read_every = 1  # of so many short events, one was read
         if with_events:
             self._read_events(progress)
-        self._retell()
+        locks = self._retell()
         self.ns_per_tick = record.ns_per_tick
         progress("naming locks")
-        self.groups, self.group_of = self._make_groups()
+        self.groups, self.group_of = self._make_groups(locks)
         # By lock and kind of wait: of all threads, exactly, [waits, ticks].
         self.row_sums: dict[tuple[int, int], list[int]] = {}
         self.thread_lost: Counter[int] = Counter()
@@ -234,13 +234,14 @@ class Analysis:
             return self.label(self._by_thread_id[thread_id])
         return f"thread/{thread_id}" if thread_id else "unknown"
 
-    def _retell(self) -> None:
-        """Locks of languages are told apart in the record, and in the events read of it."""
+    def _retell(self) -> list[recordformat.Lock]:
+        """Locks of languages are told apart in the record, and in the events read of it. Returns
+        the locks that there are then."""
         locks = list(self.record.locks())
         if not self.symbolizer.has_module("python") and not any(
             x.object in (FUTEX, recordformat.SEMAPHORE, recordformat.CONDITION) for x in locks
         ):
-            return
+            return locks
         self._resolve_stacks()
         retold = languages.of(
             locks,
@@ -261,6 +262,7 @@ class Analysis:
                 for event in events.pop(lock, ()):
                     told = self.record.retold(event)
                     events[told.lock].append(told)
+        return list(self.record.locks())
 
     def _resolve_stacks(self, more: Sequence[int] = ()) -> None:
         """Names all code, and `more`, at once."""
@@ -286,8 +288,10 @@ class Analysis:
                 end = event.end
         self.end_ticks = end
 
-    def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
-        locks = [self._with_first_stack(lock) for lock in self.record.locks()]
+    def _make_groups(
+        self, known: Sequence[recordformat.Lock]
+    ) -> tuple[list[Group], dict[int, Group]]:
+        locks = [self._with_first_stack(lock) for lock in known]
         self._resolve_stacks([lock.address for lock in locks if is_place(lock)])
         names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
         groups: dict[tuple, Group] = {}
@@ -295,7 +299,9 @@ class Analysis:
         for lock in locks:
             name = names[lock.id]
             key = (*name.identity(), lock.object)
-            group = groups.setdefault(key, Group(name, lock.object))
+            group = groups.get(key)
+            if group is None:  # there may be a million locks in it
+                group = groups[key] = Group(name, lock.object)
             group.locks.append(lock)
             group_of[lock.id] = group
         return list(groups.values()), group_of

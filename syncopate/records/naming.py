@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import defaultdict
@@ -226,6 +227,7 @@ def _by_stacks(
     in which they differ."""
     origins: dict[tuple[int, str], dict[int, list[Lock]]] = defaultdict(lambda: defaultdict(list))
     names: dict[int, Name] = {}
+    is_of_malloc = functools.cache(lambda stack: languages.is_of_malloc(frames_of(stack)))
     for lock in locks:
         made = lock.create_stack if lock.flags & CREATED else 0
         stack = made or lock.first_stack
@@ -235,7 +237,7 @@ def _by_stacks(
             of_language = languages.name_of(frames_of(stack)) or known
         if lock.type == languages.ENDED:
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
-        elif lock.object == MUTEX and languages.is_of_malloc(frames_of(stack)):
+        elif lock.object == MUTEX and is_of_malloc(stack):
             names[lock.id] = Name(languages.MALLOC_NAME, "symbol", "libc.so.6")
         elif of_language:
             text = f"{of_language} {lock.address:#x}"

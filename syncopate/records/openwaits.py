@@ -56,7 +56,7 @@ def waiting(record: Record) -> dict[int, Waiting]:
     all_threads = [*record.threads()]
     threads = [thread for thread in all_threads if not thread.end_ticks]
     ended = {thread.thread_id: thread for thread in all_threads if thread.end_ticks}
-    locks = {lock.id: lock for lock in record.locks()}
+    locks = record.locks_of(thread.open.lock for thread in threads if thread.open)
     by_id = {thread.thread_id: thread for thread in threads}
     found = {}
     for thread in threads:
@@ -135,12 +135,12 @@ def look(path: str) -> None:
     """
     record = Record(path)
     _keep_times(path, record)
-    locks = {lock.id: lock for lock in record.locks()}
     old_enough = record.end_ticks - LOOK_AFTER_NS / record.ns_per_tick
     before = [each for each in record.threads() if _is_worth_a_look(each, old_enough)]
     if not before or not record.runs:
         return
     _keep_names(path, record)
+    locks = record.locks_of(each.open.lock for each in before)
     owners = _owners(record.header.process_id, before, locks)
     waits = {each.thread_id: each.open for each in record.threads() if not each.end_ticks}
     again = {each.id: each for each in Record(path).threads()}

@@ -9,7 +9,7 @@ import operator
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncopate.base.shown import shown
@@ -203,19 +203,35 @@ class Record(RecordChunks):
         )
 
     def locks(self) -> Iterator[Lock]:
-        for first, index, f in self._items(LOCKS, LOCK_ENTRY):
-            if f[1]:  # object 0: an entry reserved but not yet filled when the process was killed
-                known = first + index
-                kind = f[1:3]
-                if known in self._parked:
-                    continue
-                if known in self._retold:
-                    told = self._retold[known]
-                    if told.id != known:
-                        continue
-                    kind = told.object, told.type
-                yield Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:])
+        for first, index, fields in self._items(LOCKS, LOCK_ENTRY):
+            if lock := self._lock(first + index, fields):
+                yield lock
         yield from self._more_locks
+
+    def locks_of(self, ids: Iterable[int]) -> dict[int, Lock]:
+        """Of locks(), those with these ids, of which there are few: the others are not read."""
+        found = {lock.id: lock for lock in self._more_locks}
+        for known in {*ids}:
+            for kind, first, used, offset in self._chunks:
+                if kind == LOCKS and first <= known < first + used:
+                    at = offset + (known - first) * LOCK_ENTRY.size
+                    if lock := self._lock(known, LOCK_ENTRY.unpack_from(self._data, at)):
+                        found[known] = lock
+        return found
+
+    def _lock(self, known: int, f: tuple) -> Lock | None:
+        """None: it is none of locks()."""
+        if not f[1]:  # object 0: an entry reserved but not yet filled when the process was killed
+            return None
+        kind = f[1:3]
+        if known in self._parked:
+            return None
+        if known in self._retold:
+            told = self._retold[known]
+            if told.id != known:
+                return None
+            kind = told.object, told.type
+        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:])
 
     def retell(
         self,

@@ -450,7 +450,8 @@ class Results:
             return None
         merged = [0] * 46
         for lock in group.locks:
-            histogram.add(merged, lock.hold_histogram)
+            if any(lock.hold_histogram):
+                histogram.add(merged, lock.hold_histogram)
         largest = max(lock.hold_max for lock in group.locks)
         p99 = histogram.percentile(merged, 0.99, largest)
         return {

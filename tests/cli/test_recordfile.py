@@ -13,7 +13,7 @@ from conftest import ROOT, one_line, run_cli
 from make_record import LOCKS, RecordBuilder
 
 from syncopate.base.errors import Failure
-from syncopate.records import histogram, recordformat
+from syncopate.records import histogram, languages, recordformat
 from syncopate.records.recordfile import Record
 
 # Our field names in the order of each struct, and where format.h calls them otherwise.
@@ -297,3 +297,21 @@ def test_a_large_record_is_not_held_in_memory(tmp_path):
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert int(done.stdout) * 1024 < 150_000_000
+
+
+def test_few_locks_are_read_by_their_ids(tmp_path):
+    """As all are: also those that languages tell apart. Ids that no lock has are left out."""
+    builder = RecordBuilder()
+    known = [builder.lock(0x9000 + 64 * number, 1, number) for number in range(300)]
+    record = Record(str(builder.write(tmp_path / "r")))
+    every = {lock.id: lock for lock in record.locks()}
+    assert record.locks_of([known[0], known[299], known[7], known[7], 10**6]) == {
+        each: every[each] for each in (known[0], known[299], known[7])
+    }
+    more = every[known[7]]._replace(id=10**6)
+    moved = languages.Retold(known[1], 6, 0, {})
+    kept = languages.Retold(known[2], 6, 9, {})
+    record.retell({known[0]: moved, known[2]: kept}, {known[3]: None}, [more])
+    every = {lock.id: lock for lock in record.locks()}
+    assert record.locks_of([*known, 10**6]) == every
+    assert known[0] not in every and known[3] not in every and every[known[2]].type == 9

@@ -352,7 +352,8 @@ def _relocks(lock: dict) -> Iterator[Reason]:
             "relock",
             f"threads that a condition variable woke wait for it: {count(relock['count'])} of"
             f" {count(waits)} waits",
-            "wake as many threads as can go on (notify_one), and release the mutex before",
+            "wake as many threads as can go on (notify_one, where all are woken), and release the"
+            " mutex before",
             CERTAIN,
         )
 

@@ -30,7 +30,7 @@ def show(data: dict, top: int, pattern: str | None = None) -> None:
     for side, title in (("before", "Locks only before"), ("after", "Locks only after")):
         _section(console, title, [row for row in lost if row["in"] == side], top)
     others = [row for row in data["locks"] if not row["lost"] and _any(row["waited"])]
-    _section(console, "Other waits (not lost to locks)", others, top)
+    _section(console, "Other waits (not counted as lost to locks)", others, top)
     if not lost and pattern is not None:
         console.print(f"\n{terminal.none_matches(pattern, bool(data['locks']))}", style="bold")
     elif not lost:

@@ -96,7 +96,7 @@ lua: build
 	@sh integrations/lua/build.sh build/lua build plain native emulated simulated
 
 # Ruby with its lock through the same component; likewise (integrations/ruby/README.md).
-ruby: build
+ruby: machines
 	@sh integrations/ruby/build.sh build/ruby build native emulated
 
 # The stages of gcc-tm-memcached.txt on memcached itself (integrations/memcached/README.md).

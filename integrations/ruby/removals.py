@@ -2,16 +2,18 @@
 """What each conflict removal in Ruby does on the emulated machine: the table of README.md.
 
 usage: removals.py PROGRAM [--threads N] [--turns N] [--mode MODE] [--kinds A,B] [--quick]
-                    [--json FILE]
+                    [--json FILE] [--page FILE]
 PROGRAM is Ruby for the emulated machine (build.sh: FOLDER/bin/ruby.emulated). Rows: no removal,
 each alone, all, all but each. Columns: the kinds of tests/ruby/programs/compute.rb. Cells: of all
-attempts of transactions, the percentage that aborted; and how many transactions fell back. Threads
-have no data in common. Counts, no times: they differ a little from run to run.
+attempts of transactions, the percentage that aborted. Threads have no data in common. Counts, no
+times: they differ a little from run to run. --page puts the table in the place of the one that
+FILE has between two lines `<!-- removals.py -->`.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -76,6 +78,19 @@ def abort_ratio(statistics: dict) -> float:
     return 100 * aborts / attempts if attempts else 0.0
 
 
+def percent(ratio: float) -> str:
+    return f"{ratio:.1f} %" if ratio < 10 else f"{ratio:.0f} %"
+
+
+def put_into(page: Path, text: str) -> None:
+    """In the place of the table that is there."""
+    mark = "<!-- removals.py -->\n"
+    parts = page.read_text(encoding="utf-8").split(mark)
+    if len(parts) != 3:
+        raise Failure(f"{page} has no two lines {mark.strip()}")
+    page.write_text(f"{parts[0]}{mark}{text}\n{mark}{parts[2]}", encoding="utf-8")
+
+
 def table(options) -> str:
     lines = [
         "| removed | " + " | ".join(options.kinds) + " |",
@@ -90,10 +105,11 @@ def table(options) -> str:
             result, statistics = run(options, kind, removed)
             if results.setdefault(kind, result) != result:
                 raise Failure(f"{kind}, {label}: the result is another one")
-            cells.append(f"{abort_ratio(statistics):.0f} %, {statistics['fallbacks']}")
+            cells.append(percent(abort_ratio(statistics)))
             keys = ("transactions", "aborts", "fallbacks")
             everything[f"{label}, {kind}"] = {key: statistics[key] for key in keys}
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        shown = re.sub(r"(\w+)( alone$)|(?<=all but )(\w+)$", r"`\1\3`\2", label)
+        lines.append(f"| {shown} | " + " | ".join(cells) + " |")
         print(lines[-1], file=sys.stderr, flush=True)
     if options.json:
         options.json.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
@@ -110,12 +126,16 @@ def main() -> int:
     parser.add_argument("--kinds", type=lambda text: text.split(","), default=KINDS)
     parser.add_argument("--quick", action="store_true", help="not all but each")
     parser.add_argument("--json", type=Path, help="the counts, too")
+    parser.add_argument("--page", type=Path, help="put the table into this page")
     options = parser.parse_args()
     if not options.program.is_file():
         print(f"removals.py: there is no {options.program}: run build.sh", file=sys.stderr)
         return 2
     try:
-        print(table(options))
+        text = table(options)
+        print(text)
+        if options.page:
+            put_into(options.page, text)
     except (Failure, subprocess.TimeoutExpired) as problem:
         print(f"removals.py: {problem}", file=sys.stderr)
         return 1

@@ -244,6 +244,71 @@ def test_webrick(folder, tmp_path, machine, mode):
         assert counted["transactions"] - counted["fallbacks"] > requests
 
 
+@pytest.fixture(scope="session")
+def puma(folder) -> Path:
+    """The folder of build.sh, with the server Puma as a gem for both machines."""
+    done = subprocess.run(
+        ["sh", str(INTEGRATION / "puma.sh"), str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def listening_port(server: subprocess.Popen) -> int:
+    """Puma tells where it listens, and then that it has begun."""
+    told = []
+    for line in server.stdout:
+        told.append(line)
+        if "Ctrl-C" in line:
+            break
+    found = re.search(r"Listening on http://127.0.0.1:(\d+)", "".join(told))
+    assert found, told
+    return int(found[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("mode", [OFF, FORCED, FORCED | {"SYNCOPATE_GIL": "balance"}],
+                         ids=lambda m: m["SYNCOPATE_GIL"])  # fmt: skip
+def test_puma(puma, tmp_path, machine, mode):
+    """A Rack application in four threads, Puma's C extension compiled by gem install; each answer
+    is right."""
+    statistics, requests = tmp_path / "statistics.json", 4000 if machine == "native" else 400
+    more = mode | {
+        "GEM_PATH": f"{puma}/packages/gems:{puma}/gems.{machine}",
+        "NIO4R_PURE": "true",
+        "SYNCOPATE_GIL_STATS": str(statistics),
+        "SYNCOPATE_QUIET": "1",
+    }
+    command = [str(program(puma, machine)), str(puma / f"gems.{machine}" / "bin" / "puma"), "-C",
+               "/dev/null", "-t", "4:4", "-b", "tcp://127.0.0.1:0", "-e", "production",
+               str(PROGRAMS / "answers.ru")]  # fmt: skip
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, env=os.environ | more, text=True
+        ) as server,
+        ThreadPoolExecutor(4) as clients,
+    ):
+        try:
+            port = listening_port(server)
+            for number, body in enumerate(clients.map(lambda n: page(port, n), range(requests))):
+                assert body == f"<html><body>{number}</body></html>".ljust(46).encode()
+            server.send_signal(signal.SIGTERM)
+            server.stdout.read()
+            assert server.wait(timeout=300) in (0, -signal.SIGTERM)  # Puma sends it to itself again
+        finally:
+            server.kill()
+    counted = json.loads(statistics.read_text())
+    if mode is not OFF:
+        assert counted["transactions"] > requests
+    if mode is not OFF and machine == "emulated":
+        assert counted["transactions"] - counted["fallbacks"] > requests
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m["SYNCOPATE_GIL"])
 def test_threads(folder, mode):

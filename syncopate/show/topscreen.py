@@ -95,7 +95,8 @@ class Screen(Display):
 
         waiting = sum(rate.waiting for rate in found)
         share = f" ({percent(waiting / threads)})" if threads else ""
-        head = f"{threads} threads, {waiting:.2f} of them waiting for locks on average{share}"
+        many = f"{threads} thread{'s' * (threads != 1)}"
+        head = f"{many}, {waiting:.2f} of them waiting for locks on average{share}"
         parts = [Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"), Text(head)]
         parts += [Text(each["sentence"], style="bold red") for each in after.deadlocks]
         lasting = self._lasting(after)

@@ -66,7 +66,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "declared": lock["declared"],
         "called": called(lock),
         "members": lock["members"],
-        "cost": _cost(lock),
+        "cost": _cost(lock, results["process"]["more_threads"]),
         "lost_share": lock["lost_share"],
         "gain": _gain(most, told, results, meant),
         "may_be_meant": meant,
@@ -176,13 +176,13 @@ def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> st
     return words
 
 
-def _cost(lock: dict) -> str:
+def _cost(lock: dict, more_threads: bool) -> str:
     waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
     mean = lockfigures.mean_wait(lock)
     threads = lock["threads_waited"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
-        f" {count(threads)} thread{'s' * (threads != 1)} waited"
+        f" {count(threads)} thread{'s' * (threads != 1)}{' or more' * more_threads} waited"
         f" {'once' if waits == 1 else f'{count(waits)} times'},{_in_vain(lock)} {duration(mean)}"
         f"{' each' * (waits != 1)}"
     )

@@ -255,8 +255,10 @@ def test_a_recorder_that_gave_up_says_so(tmp_path):
 @pytest.mark.parametrize(("threads", "said"), [(1, "1 thread on"), (2048, "2,048 threads or more")])
 def test_threads_that_share_entries_are_not_said_to_be_all(tmp_path, threads, said):
     builder = RecordBuilder()
+    lock, _ = two_mutexes(builder)
     for number in range(threads):
         builder.thread(100 + number)
+        builder.row(number, lock, MUTEX, [100_000])
     path = builder.write(tmp_path / "r")
     text = run_cli("report", path, environ={"COLUMNS": "200"}).stdout
     results = Results(Analysis(Record(str(path)))).as_data()
@@ -264,6 +266,8 @@ def test_threads_that_share_entries_are_not_said_to_be_all(tmp_path, threads, sa
     assert ("told together with ones that had ended" in text) == (threads == 2048)
     for told in (results["process"], *processes.of([results])["tree"]):
         assert told["more_threads"] == (threads == 2048)
+    waited = f"{threads:,} thread{'s or more' * (threads > 1)} waited"
+    assert waited in results["findings"][0]["cost"]
 
 
 def test_many_threads_are_a_field_not_words(tmp_path, capsys):

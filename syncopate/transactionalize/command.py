@@ -300,9 +300,20 @@ def _diff(before: dict[str, str], after: dict[str, str]) -> str:
         line
         for name, text in after.items()
         for line in difflib.unified_diff(
-            before[name].splitlines(True), text.splitlines(True), f"a/{name}", f"b/{name}"
+            before[name].splitlines(True),
+            text.splitlines(True),
+            _in_header("a/" + name),
+            _in_header("b/" + name),
         )
     )
+
+
+def _in_header(name: str) -> str:
+    """A file's name as a patch has it: byte for byte, one character each, as its lines are; in
+    quotes, as git and patch(1) read them, where it would break the line."""
+    quoted = re.sub(r'[\x00-\x1f\x7f"\\]', lambda found: f"\\{ord(found[0]):03o}", name)
+    end = "\t" if " " in name else ""  # of the name, which a blank is not
+    return os.fsencode(f'"{quoted}"' if quoted != name else name + end).decode("latin-1")
 
 
 def _replace(texts: dict[str, str], changes: dict[str, list]) -> dict[str, str]:

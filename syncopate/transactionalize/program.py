@@ -20,6 +20,7 @@ _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?err
 
 _BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
 _AGAIN = "read-again"  # a folder
+_NO_UTF8 = re.compile("[\udc80-\udcff]")  # a byte of a name, as Python has it
 
 # What a file says where a semantic patch may match, besides the names that the patch is given.
 _MENTIONS = {
@@ -27,6 +28,10 @@ _MENTIONS = {
     "conditions": ["pthread_cond_"],
     "words": ["__sync_", "__atomic_"],
 }
+
+
+def _written_out(byte: re.Match) -> str:
+    return f"%{ord(byte[0]) - 0xDC00:x}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Program:
         absolute = [os.path.abspath(file) for file in files]
         self.base = os.path.commonpath([os.path.dirname(file) for file in absolute])
         self.names = [os.path.relpath(file, self.base) for file in absolute]
+        self._by_copy = {_NO_UTF8.sub(_written_out, name): name for name in self.names}
         self.texts: dict[str, CText] = {}
         self._progress = Progress()
         self.broken: dict[str, CompilerError] = {}  # files that cannot be judged, and why
@@ -74,9 +80,14 @@ class Program:
         self.texts = {name: CText(name, text) for name, text in texts.items()}
         self.write_copy(texts)
 
+    def _copy(self, name: str, folder: str = "") -> str:
+        """The path of a file's copy. spatch fails on names that are not UTF-8: they are written in
+        another way there."""
+        return os.path.join(self.folder, folder, _NO_UTF8.sub(_written_out, name))
+
     def write_copy(self, texts: dict[str, str]) -> None:
         for name, text in texts.items():
-            path = os.path.join(self.folder, name)
+            path = self._copy(name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="latin-1", newline="") as file:
                 file.write(text)
@@ -94,16 +105,14 @@ class Program:
     def include(self) -> list[str]:
         """Folders for #include: of the copy first, then the files' own."""
         folders = list(dict.fromkeys(os.path.dirname(name) for name in self.names))
-        return [os.path.join(self.folder, f) for f in folders] + [
-            os.path.join(self.base, f) for f in folders
-        ]
+        return [self._copy(f) for f in folders] + [os.path.join(self.base, f) for f in folders]
 
     def _copied_folders(self) -> list[str]:
         """What the flags' -I name, where that is copied: the copies come first."""
         after = dict(zip(self.flags, self.flags[1:]))
         given = [word[2:] or after.get(word, "") for word in self.flags if word.startswith("-I")]
         inside = [os.path.relpath(folder, self.base) for folder in given if folder]
-        return [os.path.join(self.folder, at) for at in inside if at.split(os.sep)[0] != ".."]
+        return [self._copy(at) for at in inside if at.split(os.sep)[0] != ".."]
 
     def facts(
         self, patch: str, groups: list[semantic.Group] = (), **names: list[str]
@@ -138,7 +147,7 @@ class Program:
         """The facts of one file. Coccinelle reads a function wrongly where a variable has the name
         of a type, or a macro's name stands for statements: these functions are read again without
         headers, and without such names."""
-        text, path = self.texts[name], os.path.join(self.folder, name)
+        text, path = self.texts[name], self._copy(name)
         try:
             found = semantic.find(patch, [path], folders, groups, **names)
             read = {fact.function for fact in found if fact.kind == "understood"}
@@ -152,7 +161,7 @@ class Program:
                 for _, span in blind:
                     plain = _BARE_NAME.sub(lambda m: " " * len(m.group()), again[span])
                     again = again[: span.start] + plain + again[span.stop :]
-                path = os.path.join(self.folder, _AGAIN, name)
+                path = self._copy(name, _AGAIN)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="latin-1", newline="") as file:
                     file.write(again)
@@ -168,7 +177,7 @@ class Program:
         """A path of the copy or of the files as we name it; others stay as they are."""
         for root in (os.path.join(self.folder, _AGAIN), self.folder, self.base):
             if os.path.abspath(path).startswith(root + os.sep):
-                return os.path.relpath(path, root)
+                return self._by_copy.get(found := os.path.relpath(path, root), found)
         return path
 
     def active_macros(self) -> dict[str, str]:
@@ -187,13 +196,13 @@ class Program:
         if not compiler:
             raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
         own = os.path.dirname(name)
-        near = [os.path.join(self.folder, own), os.path.join(self.base, own), *self.include()]
+        near = [self._copy(own), os.path.join(self.base, own), *self.include()]
         # Not -I: a header of theirs may have the name of one of the system's.
         folders = [word for folder in near for word in ("-iquote", folder)]
         folders += [word for folder in self._copied_folders() for word in ("-I", folder)]
         if self.headers:
             folders += ["-I", self.headers]
-        place = os.path.join(self.folder, name)
+        place = self._copy(name)
         return _run([compiler, *folders, *self.flags, "-w", "-O0", *options, place])
 
     def compile(self, name: str, *options: str) -> list[CompilerError]:
@@ -219,7 +228,7 @@ class Program:
     def assembler(self, name: str, *options: str) -> str:
         """What the compiler makes of one source of the copy, with line numbers, and not
         optimized, so that these are right. "" where it does not compile."""
-        target = os.path.join(self.folder, name + ".assembler.s")
+        target = self._copy(name + ".assembler.s")
         if self._gcc(name, "-O0", "-g1", "-S", "-o", target, *options).returncode != 0:
             return ""
         with open(target, encoding="latin-1") as file:
@@ -241,7 +250,7 @@ class Program:
             marked = bitfields.mark(source)
             if marked == source:
                 continue
-            place = os.path.join(self.folder, name + ".marked.i")
+            place = self._copy(name + ".marked.i")
             with open(place, "w", encoding="utf-8", errors="replace") as file:
                 file.write(marked)
             check = ["-fsyntax-only", "-fpreprocessed", "-fdiagnostics-plain-output"]
@@ -266,7 +275,7 @@ class Program:
         graph = CallGraph()
         for number, name in enumerate(self.sources(), 1):
             self._progress(f"calls: {number} of {len(self.sources())} files")
-            target = os.path.join(self.folder, name + ".callgraph")
+            target = self._copy(name + ".callgraph")
             errors = self.compile(name, "-fcallgraph-info", "-S", "-o", target + ".s")
             if errors:
                 self.broken.setdefault(name, errors[0])

@@ -100,7 +100,7 @@ WRITTEN = {
 # Options that name a file or a folder and write none, or whose failures are tried elsewhere.
 NOT_WRITTEN = {
     "run --policy": "read",
-    "run --guard-log": "the program's; tests/guard_programs/test_misuse.py",
+    "run --guard-log": "test_lines_of_run.py",
     "report --policy": "read",
     "report --whatif": "read",
     "simulate --client": "read",

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 pytestmark = pytest.mark.timeout(7200)  # the first one compiles Ruby
 ROOT = Path(__file__).resolve().parents[2]
 INTEGRATION = ROOT / "integrations" / "ruby"
+COST = ROOT / "bench" / "ruby_cost.py"
 PROGRAMS = Path(__file__).parent / "programs"
 OFF = {"SYNCOPATE_GIL": "gil"}
 FORCED = {"SYNCOPATE_GIL": "htm:16", "SYNCOPATE_RUBY_FORCE": "1"}
@@ -350,6 +352,25 @@ def test_nothing_is_elided_unless_asked_for(folder):
 
 
 @pytest.mark.long
+def test_elision_off_executes_what_ruby_without_the_patches_does(folder, tmp_path):
+    """Counted, not timed. Numbers took 3.5 % more while dispatch had a second jump."""
+    build = ["sh", str(INTEGRATION / "build.sh"), str(folder), os.environ["SYNCOPATE_NATIVE"]]
+    done = subprocess.run(
+        [*build, "plain"], capture_output=True, text=True, check=False, timeout=3600
+    )
+    assert done.returncode == 0, done.stderr
+    script, found = PROGRAMS / "compute.rb", tmp_path / "cost.json"
+    programs = [f"{script} 1 200000 numbers", f"{script} 1 40000 objects",
+                f"{script} 1 40000 arrays"]  # fmt: skip
+    more = [argument for each in programs for argument in ("--more", each)]
+    command = [sys.executable, str(COST), str(folder), "--only=none", "--limit=600", *more]
+    subprocess.run([*command, "--json", str(found)], check=True, timeout=3600)
+    rows = json.loads(found.read_text())["rows"]
+    assert len(rows) == len(programs)
+    assert all(row["ratio"] <= 1.02 for row in rows), rows
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["numbers", "arrays", "calls", "objects", "blocks"])
 def test_single_transactions_commit(folder, kind):
     """One thread, on the emulated machine: the results are those without transactions."""
@@ -475,3 +496,52 @@ def test_bad_arguments_are_told(tmp_path):
     build = str(INTEGRATION / "build.sh")
     done = subprocess.run(["sh", build], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2 and done.stderr.startswith("usage: build.sh FOLDER PRODUCTS")
+
+
+def told(*command: object) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, *(str(each) for each in command)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stderr
+
+
+def test_what_is_not_built_is_told(tmp_path):
+    nothing = tmp_path / "nothing"
+    assert told(INTEGRATION / "removals.py", nothing) == (
+        2,
+        f"removals.py: there is no {nothing}: run build.sh\n",
+    )
+    assert told(COST, nothing) == (
+        2,
+        f"ruby_cost.py: {nothing} lacks bin/ruby or plain/bin/ruby: build.sh makes both\n",
+    )
+
+
+FAKE_RUBY = """#!/bin/sh
+echo '[1]'
+aborts=50
+[ "$SYNCOPATE_RUBY_REMOVE" != all ] || aborts=1
+echo "{\\"transactions\\": 100, \\"aborts\\": $aborts, \\"fallbacks\\": 0}" > "$SYNCOPATE_GIL_STATS"
+"""
+
+
+def test_the_table_of_removals_is_put_into_a_page(tmp_path):
+    ruby, page = tmp_path / "ruby", tmp_path / "page.md"
+    ruby.write_text(FAKE_RUBY)
+    ruby.chmod(0o755)
+    mark = "<!-- removals.py -->\n"
+    page.write_text(f"before\n{mark}old\n{mark}after\n")
+    options = ("--kinds", "calls", "--quick", "--page", page)
+    assert told(INTEGRATION / "removals.py", ruby, *options)[0] == 0
+    alone = "".join(f"| `{name}` alone | 33 % |\n" for name in REMOVALS)
+    table = f"| removed | calls |\n|---|--:|\n| none | 33 % |\n{alone}| all | 1.0 % |\n"
+    assert page.read_text() == f"before\n{mark}{table}{mark}after\n"
+    page.write_text("nothing of it\n")
+    status, error = told(INTEGRATION / "removals.py", ruby, *options)
+    assert status == 1 and error.endswith("has no two lines <!-- removals.py -->\n")
+    assert page.read_text() == "nothing of it\n"
+    assert (INTEGRATION / "README.md").read_text().count(mark) == 2

@@ -1,9 +1,10 @@
 """What the preload library has to say reaches somebody, once."""
 
 import os
+import shutil
 import subprocess
 
-from conftest import run
+from conftest import NATIVE, run
 
 LOCKS = """
 #include <pthread.h>
@@ -43,3 +44,17 @@ def test_a_log_that_nobody_reads_does_not_hold_the_program_up(tmp_path):
     done = run(["run", "--guard-log", "pipe", "--", "/bin/true"], tmp_path)
     assert done.returncode == 0
     assert b"cannot write" in done.stderr and b"lines go to standard error" in done.stderr
+
+
+def test_a_python_that_is_closed_to_the_user_is_no_broken_installation(tmp_path):
+    for folder in ("bin", "libexec/syncopate", "closed"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(NATIVE / "bin/syncopate", tmp_path / "bin")
+    python = tmp_path / "closed/python"
+    python.write_text("")  # no execute permission, for root as well
+    command = tmp_path / "libexec/syncopate/command"
+    command.write_text(f"#!{python}\n")
+    command.chmod(0o755)
+    done = subprocess.run([tmp_path / "bin/syncopate", "list"], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"closed to you" in done.stderr and b"install" not in done.stderr

@@ -46,6 +46,7 @@ endfunction()
 # not depend on that (src/model/front/program/layout.h has the program's other memory). Nor on the
 # size of the machine's code: the data have addresses of their own.
 include(CheckLinkerFlag)
+set(CMAKE_REQUIRED_LINK_OPTIONS -shared -shared-libgcc)  # as machines are linked
 set(SYNCOPATE_MACHINE_ADDRESS "LINKER:-Ttext-segment=0x1c0000000000")
 check_linker_flag(CXX "${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
 if(NOT SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
@@ -57,6 +58,7 @@ check_linker_flag(CXX "${all_addresses}" SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
 if(SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
   set(SYNCOPATE_MACHINE_ADDRESS "${all_addresses}")
 endif()
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
 # lib/libsyncopate-NAME.so out of the front end and one engine.
 #   syncopate_machine_library(NAME [PTHREAD algorithm|model] SOURCES ... [LIBRARIES ...])
@@ -77,7 +79,7 @@ function(syncopate_machine_library name)
   add_library(syncopate::${name} ALIAS ${target})
   syncopate_machine_options(${target})
   target_link_libraries(${target} PRIVATE
-    ${arg_LIBRARIES} PkgConfig::LIBDW ${CMAKE_DL_LIBS})
+    ${arg_LIBRARIES} syncopate_dw ${CMAKE_DL_LIBS})
   target_link_options(${target} PRIVATE ${SYNCOPATE_MACHINE_ADDRESS})
   syncopate_machine_product(${target} ${name})
 endfunction()
@@ -94,7 +96,7 @@ function(syncopate_real_machine_library name)
   target_compile_definitions(${target} PRIVATE SYNCOPATE_REAL_THREADS)
   # A copy must not become a call of the function that it is in.
   target_compile_options(${target} PRIVATE -fno-builtin)
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} PkgConfig::LIBDW ${CMAKE_DL_LIBS})
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} syncopate_dw ${CMAKE_DL_LIBS})
   syncopate_machine_product(${target} ${name})
 endfunction()
 
@@ -125,8 +127,9 @@ function(syncopate_machine_product target name)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${name}
     LINK_DEPENDS "${SYNCOPATE_INSTRUMENT_DIR}/exports.map")
-  # now: binding a name at its first use would need more stack than some have here.
-  target_link_options(${target} PRIVATE
+  # now: binding a name at its first use would need more stack than some have here. The C++ library
+  # and the unwinder are the program's.
+  target_link_options(${target} PRIVATE -shared-libgcc
     "LINKER:--version-script=${SYNCOPATE_INSTRUMENT_DIR}/exports.map"
     LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:-z,now LINKER:-z,nodelete
     LINKER:--no-undefined)

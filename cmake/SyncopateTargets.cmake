@@ -29,6 +29,11 @@ function(syncopate_product target)
     LIBRARY_OUTPUT_DIRECTORY "${SYNCOPATE_PRODUCTS_DIR}/lib"
     BUILD_RPATH_USE_ORIGIN ON
     INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  syncopate_portable(${target})
+endfunction()
+
+# In a build for other machines: what an older C library lacks.
+function(syncopate_portable target)
   if(SYNCOPATE_PORTABLE)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/compat/old_glibc.c")
   endif()

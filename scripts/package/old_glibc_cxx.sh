@@ -2,8 +2,13 @@
 # A compiler for CMake: GCC compiles, and zig links against the symbol versions of an old C library,
 # so that what comes out runs wherever that one or a newer one is. A name that the old one lacks is
 # an error of the link, unless src/compat has it. GCC's own libraries are linked in.
-# Usage: as g++ or gcc, with SYNCOPATE_GCC (the real one), ZIG (a command) and
-# ZIG_TARGET (for example x86_64-linux-gnu.2.28) in the environment.
+#
+# -shared-libgcc says that the C++ library and the unwinder have to be the program's. There GNU's
+# linker links, since zig's knows neither versions of these two nor -Ttext-segment; zig's stubs of the
+# old C library stand in for this one, and libstdc++_new.a has what an old C++ library lacks.
+# Usage: as g++ or gcc, with SYNCOPATE_GCC (the real one), ZIG (a command),
+# ZIG_TARGET (for example x86_64-linux-gnu.2.28) and ZIG_STUBS (old_glibc_stubs.sh) in the
+# environment.
 set -eu
 links=
 for word in "$@"; do
@@ -17,6 +22,7 @@ done
 archive() { "$SYNCOPATE_GCC" -print-file-name="$1"; }
 standard_library=$(archive libstdc++.a)
 kind=-pie
+programs=
 count=$#
 while [ "$count" -gt 0 ]; do
   word=$1
@@ -25,6 +31,7 @@ while [ "$count" -gt 0 ]; do
   case $word in
     -shared) kind=-shared ;;
     -nodefaultlibs) standard_library= ;;
+    -shared-libgcc) programs=yes ;;
     -static-lib* | -lgcc | -lgcc_eh | -lgcc_s | -lstdc++ | -lc) ;;
     -rdynamic | -Wl,--exclude-libs,ALL) ;;
     -Wall | -Wextra | -Werror | -std=* | -mcx16 | -g) ;;
@@ -35,6 +42,13 @@ while [ "$count" -gt 0 ]; do
     *) set -- "$@" "$word" ;;
   esac
 done
+if [ -n "$programs" ]; then
+  # shellcheck disable=SC2086  # a list that may be empty
+  exec "$SYNCOPATE_GCC" $kind -nodefaultlibs "$@" -Wl,--as-needed \
+    ${standard_library:+"$ZIG_STUBS/libstdc++_new.a" "$(archive libstdc++.so)"} \
+    "$(archive libgcc_s.so.1)" "$(archive libgcc.a)" "$ZIG_STUBS"/lib*.so.* \
+    "$ZIG_STUBS/libc_nonshared.a"
+fi
 # Word splitting is wanted: a command, and a list of archives that may be empty.
 # shellcheck disable=SC2086
 exec $ZIG cc -target "$ZIG_TARGET" $kind "$@" $standard_library \

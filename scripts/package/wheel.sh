@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes a wheel of the native component that installs without a compiler wherever there are Python
-# and glibc 2.28 or newer: GCC compiles it, zig links it against that version's symbols, and
-# auditwheel has to agree. It has what `run`, `record`, `report`, `tune`, `top` and `diff` need; not
-# the recorder of the kernel's view, which needs libraries beside glibc, nor the modeled machines.
+# Makes a wheel that installs without a compiler wherever there are Python and glibc 2.28 or newer:
+# GCC compiles it, it is linked against that version's symbols (old_glibc_cxx.sh), and auditwheel has
+# to agree. It has all that is installed with `pip install .` but the recorder of the kernel's view,
+# which needs libraries beside glibc. Modeled machines and transactions are for x86_64.
 # Usage: wheel.sh OUTPUT_FOLDER [x86_64 | aarch64]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -43,7 +43,8 @@ if ! cmp -s scripts/package/wheel-requirements.txt "$tools/requirements.txt"; th
   cp scripts/package/wheel-requirements.txt "$tools/requirements.txt"
 fi
 
-arguments="-DSYNCOPATE_COMPONENTS=native -DSYNCOPATE_PORTABLE=ON"
+arguments="-DSYNCOPATE_PORTABLE=ON"
+components=runtime
 arguments="$arguments -DCMAKE_CXX_COMPILER=$PWD/scripts/package/old_glibc_cxx.sh"
 case $architecture in
   "$(uname -m)") prefix= ;;
@@ -57,6 +58,11 @@ case $architecture in
     ;;
   *) fail "$architecture: x86_64 or aarch64" ;;
 esac
+if [ "$architecture" = x86_64 ]; then
+  components="runtime;machines"
+  scripts/package/elfutils.sh build/elfutils || fail "no elfutils"
+  arguments="$arguments -DSYNCOPATE_ELFUTILS=$PWD/build/elfutils"
+fi
 for tool in "${prefix}g++" cmake ninja ${prefix:+qemu-aarch64}; do
   command -v "$tool" >/dev/null || fail "please install $tool"
 done
@@ -66,13 +72,15 @@ ZIG_TARGET=$architecture-linux-gnu.$glibc
 _PYTHON_HOST_PLATFORM=linux-$architecture
 CMAKE_ARGS="$arguments -DCMAKE_C_COMPILER=$(command -v "${prefix}gcc")"
 CCACHE_NAMESPACE=$architecture # to a cache it is one compiler for all
-export SYNCOPATE_GCC ZIG ZIG_TARGET _PYTHON_HOST_PLATFORM CMAKE_ARGS CCACHE_NAMESPACE
+ZIG_STUBS=$PWD/build/stubs-$architecture
+export SYNCOPATE_GCC ZIG ZIG_TARGET ZIG_STUBS _PYTHON_HOST_PLATFORM CMAKE_ARGS CCACHE_NAMESPACE
+scripts/package/old_glibc_stubs.sh "$ZIG_STUBS" || fail "no stubs of glibc $glibc"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
   --no-build-isolation --config-settings=build-dir="build/wheel-$architecture" \
-  --config-settings=install.components=runtime --config-settings=install.strip=true \
+  "--config-settings=install.components=$components" --config-settings=install.strip=true \
   --wheel-dir "$work" . </dev/null
 platform=manylinux_$(echo $glibc | tr . _)_$architecture
 # auditwheel knows the platforms of the machine it runs on; it asks nothing else of the machine.

@@ -1,7 +1,7 @@
 /* old_glibc.c -- what newer C libraries have and the oldest one that a wheel is for does not.
    Linked into each product of a portable build (SYNCOPATE_PORTABLE), and visible there alone. Where
    the running C library has the real thing, that is used: it is looked for once, by name, when the
-   product is loaded. */
+   product is loaded. Some names are weak: a machine has them itself, for its programs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -22,12 +22,14 @@ ptrdiff_t __rseq_offset = 0;
 
 static int (*real_find_object)(void*, struct dl_find_object*) = NULL;
 static const char* (*real_strerrordesc)(int) = NULL;
+static const char* (*real_sigdescr)(int) = NULL;
 
 __attribute__((constructor(101))) static void look_for_real_ones(void) {
   const unsigned int* size = dlsym(RTLD_DEFAULT, "__rseq_size");
   const ptrdiff_t* offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
   *(void**)&real_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
   *(void**)&real_strerrordesc = dlsym(RTLD_DEFAULT, "strerrordesc_np");
+  *(void**)&real_sigdescr = dlsym(RTLD_DEFAULT, "sigdescr_np");
   if (size != NULL && offset != NULL) {
     __rseq_offset = *offset;
     __rseq_size = *size; /* last: readers look at it first */
@@ -75,13 +77,24 @@ const char* strerrordesc_np(int number) {
   return real_strerrordesc != NULL ? real_strerrordesc(number) : strerror(number);
 }
 
+/* glibc 2.32. None for a real-time signal. */
+const char* sigdescr_np(int number) {
+  if (real_sigdescr != NULL) return real_sigdescr(number);
+  return number > 0 && number < 32 ? strsignal(number) : NULL;
+}
+
+/* glibc 2.30. */
+__attribute__((weak)) pid_t gettid(void) {
+  return (pid_t)syscall(SYS_gettid);
+}
+
 /* glibc 2.29. */
-int getcpu(unsigned int* processor, unsigned int* node) {
+__attribute__((weak)) int getcpu(unsigned int* processor, unsigned int* node) {
   return (int)syscall(SYS_getcpu, processor, node, NULL);
 }
 
 /* glibc 2.36. libstdc++'s random_device names it, which nothing here uses. */
-unsigned int arc4random(void) {
+__attribute__((weak)) unsigned int arc4random(void) {
   unsigned int number = 0;
   while (syscall(SYS_getrandom, &number, sizeof number, 0) != sizeof number) {
   }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
@@ -81,15 +82,37 @@ struct environment {
   }
 };
 
+// std::pmr's default, by the names of its functions: a C++ library before GCC 9's has none.
+struct memory_default {
+  using set = std::pmr::memory_resource*(std::pmr::memory_resource*);
+  using get = std::pmr::memory_resource*();
+
+  set* const give = named<set>("_ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE");
+  std::pmr::memory_resource* kept = nullptr;
+
+  memory_default() {
+    if (auto* const taken = named<get>("_ZNSt3pmr20get_default_resourceEv")) kept = taken();
+  }
+  void restore() const {
+    if (give != nullptr) give(kept);
+  }
+
+ private:
+  template <class Function>
+  static Function* named(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  }
+};
+
 struct handlers {
   std::terminate_handler terminate = std::get_terminate();
   std::new_handler no_memory = std::get_new_handler();
-  std::pmr::memory_resource* memory = std::pmr::get_default_resource();
+  memory_default memory;
 
   void restore() const {
     std::set_terminate(terminate);
     std::set_new_handler(no_memory);
-    std::pmr::set_default_resource(memory);
+    memory.restore();
   }
 };
 

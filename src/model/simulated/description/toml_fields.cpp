@@ -57,7 +57,8 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
 // "key: " or "section.key: " of a line of the text that could not be parsed; empty where that has
 // no key.
 std::string key_in_line(std::string_view text, std::size_t line) {
-  std::istringstream in{std::string(text)};
+  const std::string lines(text);
+  std::istringstream in(lines);
   std::string section, last;
   for (std::size_t i = 0; i < line && std::getline(in, last); ++i)
     if (last.starts_with('[') && last.find(']') != std::string::npos)

@@ -46,19 +46,18 @@ endfunction()
 # not depend on that (src/model/front/program/layout.h has the program's other memory). Nor on the
 # size of the machine's code: the data have addresses of their own.
 include(CheckLinkerFlag)
-set(CMAKE_REQUIRED_LINK_OPTIONS -shared -shared-libgcc)  # as machines are linked
 set(SYNCOPATE_MACHINE_ADDRESS "LINKER:-Ttext-segment=0x1c0000000000")
-check_linker_flag(CXX "${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
+set(as_machines -shared -shared-libgcc)  # are linked
+check_linker_flag(CXX "${as_machines};${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
 if(NOT SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
   set(SYNCOPATE_MACHINE_ADDRESS "")
 endif()
 set(all_addresses
   "LINKER:-Ttext-segment=0x1c0000000000,-Tdata=0x1c0001000000,-Tbss=0x1c0001100ac0")
-check_linker_flag(CXX "${all_addresses}" SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
+check_linker_flag(CXX "${as_machines};${all_addresses}" SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
 if(SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
   set(SYNCOPATE_MACHINE_ADDRESS "${all_addresses}")
 endif()
-unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
 # lib/libsyncopate-NAME.so out of the front end and one engine.
 #   syncopate_machine_library(NAME [PTHREAD algorithm|model] SOURCES ... [LIBRARIES ...])

@@ -263,8 +263,12 @@ class Steps:
         line = self.line
         if line.links and line.sources and not line.question:
             with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
-                return _run_all(self.commands(folder))
-        return _run_all(self.commands(""))
+                status = _run_all(self.commands(folder))
+        else:
+            status = _run_all(self.commands(""))
+        if status != 0 and (why := instrumented.too_old(self.compiler, self.is_clang)):
+            print(f"syncopate {self.command}: {why}", file=sys.stderr)
+        return status
 
 
 def _run_all(commands: list[list[str]]) -> int:

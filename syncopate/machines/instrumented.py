@@ -14,6 +14,8 @@ MACHINES = ("simulated", "explored", "emulated")
 # emulated machine has real threads.
 WITHOUT_OPENMP = ("simulated", "explored")
 
+OLDEST_GCC, OLDEST_CLANG = 11, 12
+
 # Copies and comparisons as calls, which the machine's library announces.
 _FUNCTIONS = ("memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strcmp")
 # The headers stand before the user's; this one is included into every file.
@@ -94,15 +96,31 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
     return before, after
 
 
-def clang_plugin(compiler: list[str]) -> str | None:
-    """What makes this clang show accesses of every size (a plugin of the front end), or None."""
+def _major_version(compiler: list[str]) -> str:
+    """As "12"; empty where the compiler does not say."""
     try:
         said = subprocess.run(
             [*compiler, "-dumpversion"], capture_output=True, text=True, check=False, timeout=60
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.strip().partition(".")[0]
+
+
+def clang_plugin(compiler: list[str]) -> str | None:
+    """What makes this clang show accesses of every size (a plugin of the front end), or None."""
+    return paths.find(f"lib/libsyncopate-clang{_major_version(compiler)}.so")
+
+
+def too_old(compiler: list[str], is_clang: bool) -> str | None:
+    """That the compiler lacks options that machines need (compile_flags), or None."""
+    major = _major_version(compiler)
+    if not major.isdecimal() or int(major) >= (OLDEST_CLANG if is_clang else OLDEST_GCC):
         return None
-    return paths.find(f"lib/libsyncopate-clang{said.partition('.')[0]}.so")
+    return (
+        f"{os.path.basename(compiler[-1])} is of version {major}; machines need GCC {OLDEST_GCC},"
+        f" clang {OLDEST_CLANG} or newer: name one with --compiler=PATH"
+    )
 
 
 def options_for_wide_vectors(given: list[str]) -> list[str]:

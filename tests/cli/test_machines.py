@@ -157,6 +157,37 @@ def test_clang_gets_the_plugin_of_its_version(tools, tmp_path):
     assert option.endswith(f"/lib/libsyncopate-clang{said.stdout.split('.')[0]}.so")
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("g++", "10", True),
+        ("g++", "11", False),
+        ("clang++", "11.0.1", True),
+        ("clang++", "", False),
+    ],
+)
+def test_a_compiler_that_is_too_old_is_called_so(tools, tmp_path, name, version, said):
+    compiler = source(
+        tmp_path,
+        name,
+        f"""#!/bin/sh
+[ "$1" = -dumpversion ] && echo {version} && exit
+echo 'no such option' >&2
+exit 1
+""",
+    )
+    compiler.chmod(0o755)
+    done = tools("c++", "--machine=simulated", f"--compiler={compiler}", "-c", "a.cpp")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == "no such option"
+    major = version.partition(".")[0]
+    assert lines[1:] == said * [
+        f"syncopate c++: {name} is of version {major}; machines need GCC 11, clang 12 or newer:"
+        " name one with --compiler=PATH"
+    ]
+
+
 def test_assembler_files_are_left_alone(tools):
     first, _link = commands(tools, "a.S", "-o", "prog", command="cc")
     assert "-fsanitize=thread" not in first

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a Debian package of a portable wheel: the native component for any Debian or Ubuntu with
+# Makes a Debian package of a portable wheel: what is in it for any Debian or Ubuntu with
 # glibc 2.28 and Python 3.9 or newer, of the wheel's architecture. It needs nothing else: the Python
 # packages that the command uses are in it.
 # Needs dpkg-dev and help2man.
@@ -94,8 +94,9 @@ Section: devel
 Priority: optional
 Description: finds where multi-threaded programs wait, and makes them wait less
  A preload library that replaces the locks of unmodified programs, and a recorder that names the
- locks a program waits for. This package is for machines without a compiler; the package syncopate
- also has simulated machines and the C++ library.
+ locks a program waits for; on x86-64 also simulated machines and a checker, for which programs are
+ compiled. This package needs no compiler itself; the package syncopate also has the recorder of the
+ kernel's view and the C++ library.
 END
 package=$output/syncopate-native_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null

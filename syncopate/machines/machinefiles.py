@@ -8,7 +8,7 @@ from syncopate.base import boundedfile, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 
 NO_MACHINES = "this installation has no modeled machines"
-WHO_HAS_THEM = "`make machines` and the package syncopate have them"
+WHO_HAS_THEM = "on x86-64 `make machines`, the wheel and the package syncopate have them"
 
 
 def folders() -> list[str]:

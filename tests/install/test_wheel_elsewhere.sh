@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the portable wheel, and then the Debian package of it, in a fresh Debian of another
 # release, which has Python and no compiler; uses both there as an ordinary user, and runs the
-# programs of tests/posix under several locks, while recording too.
+# programs of tests/posix under several locks, while recording too. Then installs that release's
+# compiler, and compiles programs for the wheel's machines, with OpenMP and with transactions.
 # Usage: test_wheel_elsewhere.sh SOURCE_DIR FOLDER_OF_THE_WHEEL RELEASE
 set -eu
 source=$1 release=$3
@@ -26,8 +27,9 @@ mkdir "$tried"
 cp "$wheel" "$package" "$tried/"
 cp -r "$programs" "$tried/posix"
 cp "$source/tests/install/elsewhere.sh" "$source/tests/install/threads.py" "$tried/"
+cp -r "$source/tests/install/compiled" "$tried/"
 cp /etc/resolv.conf "$system/etc/"
 # Who has certificates of their own has them there, too.
 cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"
 chroot "$system" sh /tried/elsewhere.sh >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
-grep -E '^(installed|passed)' "$work/said"
+grep -E '^(installed|passed|[0-9]+ programs|compiled)' "$work/said"

@@ -45,6 +45,7 @@ fi
 
 arguments="-DSYNCOPATE_PORTABLE=ON"
 components=runtime
+libraries=hwloc
 arguments="$arguments -DCMAKE_CXX_COMPILER=$PWD/scripts/package/old_glibc_cxx.sh"
 case $architecture in
   "$(uname -m)") prefix= ;;
@@ -60,9 +61,12 @@ case $architecture in
 esac
 if [ "$architecture" = x86_64 ]; then
   components="runtime;machines"
-  scripts/package/elfutils.sh build/elfutils || fail "no elfutils"
-  arguments="$arguments -DSYNCOPATE_ELFUTILS=$PWD/build/elfutils"
+  libraries="elfutils hwloc"
 fi
+static=$PWD/build/static-$architecture
+# shellcheck disable=SC2086  # several words
+scripts/package/static_libraries.sh "$static" "$prefix" $libraries || fail "a library is missing"
+arguments="$arguments -DSYNCOPATE_STATIC=$static"
 for tool in "${prefix}g++" cmake ninja ${prefix:+qemu-aarch64}; do
   command -v "$tool" >/dev/null || fail "please install $tool"
 done

@@ -43,11 +43,13 @@ while [ "$count" -gt 0 ]; do
   esac
 done
 if [ -n "$programs" ]; then
-  # shellcheck disable=SC2086  # a list that may be empty
-  exec "$SYNCOPATE_GCC" $kind -nodefaultlibs "$@" -Wl,--as-needed \
+  begin=$(archive crtbeginS.o) end=$(archive crtendS.o)
+  [ $kind = -shared ] || begin="$ZIG_STUBS/Scrt1.o $begin"
+  # shellcheck disable=SC2086  # lists, which may be empty
+  exec "$SYNCOPATE_GCC" $kind -nostdlib "$(archive crti.o)" $begin "$@" -Wl,--as-needed,--allow-shlib-undefined \
     ${standard_library:+"$ZIG_STUBS/libstdc++_new.a" "$(archive libstdc++.so)"} \
     "$(archive libgcc_s.so.1)" "$(archive libgcc.a)" "$ZIG_STUBS"/lib*.so.* \
-    "$ZIG_STUBS/libc_nonshared.a"
+    "$ZIG_STUBS/libc_nonshared.a" "$end" "$(archive crtn.o)"
 fi
 # Word splitting is wanted: a command, and a list of archives that may be empty.
 # shellcheck disable=SC2086

@@ -48,7 +48,8 @@ try_all() { # SYNCOPATE: every command, and what needs a compiler
   says '^haswell-4c8t ' "$command" simulate --machines
   refuses "$command" simulate --machine haswell-4c8t program.cpp
   as_user "$command" calibrate --seconds 1 -o this.toml
-  says '^ticket ' "$command" simulate --machine /tried/this.toml --from threads.rec
+  as_user "$command" record -qo locks.rec posix/mutex_exclusion >said
+  says '^swap to mcs ' "$command" simulate --machine /tried/this.toml --from locks.rec
   refuses "$command" advise program.cpp
   refuses "$command" record --kernel -- true
   passed=0 left_out=

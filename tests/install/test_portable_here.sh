@@ -14,3 +14,8 @@ cd "$work"
 "$source/tests/install/compiled/all.sh" "$work/venv/bin/syncopate" "$work/wheel"
 "$source/tests/install/compiled/all.sh" "$syncopate" "$work/build"
 diff "$work/wheel/said" "$work/build/said"
+"$syncopate" record -qo locks.rec "$2/posix/mutex_exclusion" >/dev/null
+"$work/venv/bin/syncopate" simulate --machine haswell-4c8t --from locks.rec >wheel/replayed
+"$syncopate" simulate --machine haswell-4c8t --from locks.rec >build/replayed
+diff wheel/replayed build/replayed
+grep -q '^swap to mcs ' build/replayed

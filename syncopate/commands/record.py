@@ -62,8 +62,8 @@ tells of Java's own locks instead, unless --kernel is said as well.
 
 Then: syncopate report FILE
 
-Exit status: PROGRAM's own; 1 there is no record or no bundle, 2 bad use, 126 PROGRAM not
-executable, 127 PROGRAM not found.
+Exit status: PROGRAM's own; 1 the record or the bundle cannot be written, 2 bad use, 126
+PROGRAM not executable, 127 PROGRAM not found.
 """
 OPTIONS = {
     "--output": VALUE,
@@ -410,13 +410,12 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
 
 
 def is_kept(record: str, named: str, options: dict) -> bool:
-    """Writes the bundle that was asked for and says where what is. Returns: whether all is there
-    that was to be written."""
-    is_there = os.path.exists(record)
+    """Writes the bundle that was asked for and says where what is. Returns: whether it is
+    there."""
     is_packed = pack(options, record)
-    if not is_there or "--quiet" not in options:
+    if "--quiet" not in options:
         say_where(record, named, options)
-    return is_there and is_packed
+    return is_packed
 
 
 def pack(options: dict, record: str) -> bool:

@@ -45,8 +45,10 @@ done
 if [ -n "$programs" ]; then
   begin=$(archive crtbeginS.o) end=$(archive crtendS.o)
   [ $kind = -shared ] || begin="$ZIG_STUBS/Scrt1.o $begin"
+  # A machine asks for timers by name: before glibc 2.34 they are in a library of their own.
   # shellcheck disable=SC2086  # lists, which may be empty
-  exec "$SYNCOPATE_GCC" $kind -nostdlib "$(archive crti.o)" $begin "$@" -Wl,--as-needed,--allow-shlib-undefined \
+  exec "$SYNCOPATE_GCC" $kind -nostdlib "$(archive crti.o)" $begin "$@" \
+    -Wl,--allow-shlib-undefined,--no-as-needed "$ZIG_STUBS/librt.so.1" -Wl,--as-needed \
     ${standard_library:+"$ZIG_STUBS/libstdc++_new.a" "$(archive libstdc++.so)"} \
     "$(archive libgcc_s.so.1)" "$(archive libgcc.a)" "$ZIG_STUBS"/lib*.so.* \
     "$ZIG_STUBS/libc_nonshared.a" "$end" "$(archive crtn.o)"

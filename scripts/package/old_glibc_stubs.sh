@@ -13,7 +13,7 @@ echo 'int main(void) { return 0; }' >members/nothing.c
 # shellcheck disable=SC2086  # a command
 ZIG_GLOBAL_CACHE_DIR=$folder/cache ZIG_LOCAL_CACHE_DIR=$folder/cache \
   $ZIG cc -target "$ZIG_TARGET" -pie -o members/nothing members/nothing.c
-for part in Scrt1.o libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 libld.so.2; do
+for part in Scrt1.o libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 libld.so.2; do
   find cache -name $part -exec mv {} . \;
   [ -e $part ] || { echo "old_glibc_stubs.sh: zig has made no $part" >&2; exit 1; }
 done

@@ -87,7 +87,7 @@ def photograph(page: Path, picture: Path) -> None:
         from PIL import Image
     except ImportError:  # matplotlib brings it; without it the file is three times as large
         return
-    Image.open(picture).convert("RGB").quantize(32, dither=0).save(picture, optimize=True)
+    Image.open(picture).convert("RGB").quantize(16, dither=0).save(picture, optimize=True)
 
 
 # ---- the whole ----

@@ -42,12 +42,12 @@ def replacing(path: str | os.PathLike, mode: int | None = None) -> Iterator[str]
         raise Failure(f"cannot write {path}: {why}; choose another place", FAILED) from None
 
 
-def check_place(path: str | os.PathLike, option: str) -> None:
+def check_place(path: str | os.PathLike, option: str, status: int = BAD_USE) -> None:
     """Raises a Failure where no file can be made there: to be said before a long run, whose result
-    it is to take."""
+    it is to take. status: of the Failure."""
     path = os.fspath(path)
     if why := _is_link(path):
-        raise Failure(f"{option}: {path} {why}", BAD_USE)
+        raise Failure(f"{option}: {path} {why}", status)
     if os.path.isdir(path):
         why = os.strerror(errno.EISDIR)
     elif _stays(path):
@@ -55,7 +55,7 @@ def check_place(path: str | os.PathLike, option: str) -> None:
     else:
         why = _what_hinders(_beside(path))
     if why:
-        raise Failure(f"{option}: {path} cannot be written; name another file ({why})", BAD_USE)
+        raise Failure(f"{option}: {path} cannot be written; name another file ({why})", status)
 
 
 def write(path: str | os.PathLike, pieces: Iterable[str]) -> None:

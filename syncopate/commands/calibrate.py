@@ -259,7 +259,7 @@ def main(arguments: list[str]) -> int:
         os.makedirs(os.path.dirname(os.path.abspath(output)), exist_ok=True)
     except OSError as error:
         raise Failure(f"cannot write {output}: {error.strerror}", FAILED) from error
-    wholefile.check_place(output, "calibrate: -o")
+    wholefile.check_place(output, "calibrate: -o", FAILED)
     wholefile.write(output, [describe(measure(seconds))])
     is_default = os.path.abspath(output) == os.path.abspath(default_output())
     name = "this" if is_default else shlex.quote(os.path.abspath(output))

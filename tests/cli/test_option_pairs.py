@@ -116,12 +116,13 @@ def prepared(names, monkeypatch) -> dict[str, str]:
 
 
 def effects(environ: dict[str, str]) -> set[tuple[str, str]]:
-    """What is in an environment, list by list, as far as our options may put it there."""
+    """What is in an environment, list by list, as far as our options may put it there. (Not
+    the mark that a line has been said, which nobody asks for.)"""
     lists = (preloading.LIST, preloading.FOLDERS, "SYNCOPATE_GUARD")
     return {
         (name, part)
         for name, text in environ.items()
-        if name in lists or name.startswith("SYNCOPATE_")
+        if name in lists or (name.startswith("SYNCOPATE_") and name != "SYNCOPATE_TOLD")
         for part in (text.replace(":", ",").split(",") if name in lists else [text])
     }
 

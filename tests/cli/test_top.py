@@ -144,7 +144,11 @@ def test_a_process_that_is_recorded(contended, tmp_path):
         (["-i", "0", "1"], 2, "--interval 0: a number above 0"),
         (["-n", "many", "1"], 2, "--rows many"),
         (["--", "/no/such/program"], 127, "/no/such/program"),
-        (["--log", "/no/such/folder/x", "--", "/bin/true"], 2, "/no/such/folder/x cannot be written"),
+        (
+            ["--log", "/no/such/folder/x", "--", "/bin/true"],
+            2,
+            "/no/such/folder/x cannot be written",
+        ),
     ],
 )
 def test_bad_use(arguments, status, said):

@@ -279,6 +279,14 @@ static void others() {
   int status = 0;
   wait(&status);
   printf("a child's end: %d\n", WEXITSTATUS(status));
+
+  calls = 0;
+  if (fork() == 0) _exit(4);
+  siginfo_t ended;
+  waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);  // its signal is there before it is waited for
+  while (calls == 0) sigsuspend(&none);
+  wait(&status);
+  printf("one that had ended before: %d\n", WEXITSTATUS(status));
 }
 
 static void jumps() {
@@ -365,7 +373,7 @@ def test_signals_do_what_they_do_natively_and_in_every_run_the_same(program):
 
 def test_signals_read_as_a_file_and_of_children(program):
     done = run(program, "others")
-    said = "signalfd 1 14\na child's end: 3\n"
+    said = "signalfd 1 14\na child's end: 3\none that had ended before: 4\n"
     assert (done.returncode, done.stdout) == (0, EXPECTED + said), done.stderr
 
 

@@ -76,6 +76,16 @@ bool waits_natively(const void* where) {
          (!engine::has_signals() || pending_signals() == 0);
 }
 
+// In the system, until a signal comes or for `most`. One that has come since the caller looked
+// would not end the wait: they are let in by the wait itself alone.
+void wait_in_system(const timespec* most) {
+  sigset_t every, before;
+  sigfillset(&every);
+  SYNCOPATE_REAL(pthread_sigmask)(SIG_SETMASK, &every, &before);
+  if (!outside_waits()) SYNCOPATE_REAL(ppoll)(nullptr, 0, most, &before);
+  SYNCOPATE_REAL(pthread_sigmask)(SIG_SETMASK, &before, nullptr);
+}
+
 // Until a handler has run. Where nobody else can send anything, the system waits.
 int wait_for_handler(const char* name, engine::place where) {
   if (!engine::has_signals()) {
@@ -88,8 +98,7 @@ int wait_for_handler(const char* name, engine::place where) {
     if (ended_by_signal(before)) break;
     const bool natively = waits_natively(where);
     const timespec most{0, look_ns};
-    if (natively || !any_timer_sends(~signal_bits{0}))
-      SYNCOPATE_REAL(ppoll)(nullptr, 0, natively ? nullptr : &most, nullptr);
+    if (natively || !any_timer_sends(~signal_bits{0})) wait_in_system(natively ? nullptr : &most);
     if (ended_by_signal(before)) break;
     if (!natively) sleep_until(now() + look_ns, where);
     else sleep_until(now(), where);  // the note is looked at

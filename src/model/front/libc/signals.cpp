@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -261,6 +262,10 @@ void take_outside() {
     has_come[signal] = 0;
     send_signal(what_came[signal], -1);
   }
+}
+
+bool outside_waits() {
+  return std::any_of(std::begin(has_come), std::end(has_come), [](int come) { return come != 0; });
 }
 
 // ---- waits --------------------------------------------------------------------------------------

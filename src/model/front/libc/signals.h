@@ -22,6 +22,9 @@ bool take_signals();
 void ring_alarms(std::uint64_t now);  // nanoseconds of CLOCK_MONOTONIC; by the machine itself
 void take_outside();
 
+// Whether one came from outside that take_outside() has not taken yet.
+bool outside_waits();
+
 // ---- for calls that wait ------------------------------------------------------------------------
 
 // What handlers have ended of the calling thread's waits: those that each signal ends, and those

@@ -64,6 +64,15 @@ done
 echo "passed: $passed programs; not under qemu without us:${left_out:- none}"
 [ "$passed" -gt $((3 * $(echo "$left_out" | wc -w))) ] || fail "too many do not run under qemu"
 
+# OpenMP's library, under that processor's own runtime.
+${prefix}gcc -O2 -fopenmp "$source/tests/install/compiled/loops.c" -o "$work/loops"
+for setting in BARRIER=two_level REGIONS=kept TASKS=ours; do
+  emulated "LD_PRELOAD=${library%/*}/libsyncopate-openmp.so.0" OMP_NUM_THREADS=4 \
+    SYNCOPATE_VERBOSE=1 "SYNCOPATE_OMP_$setting" -- "$work/loops" &&
+    grep -qx 'sum 9990000, tasks 256' "$work/said" && grep -q 'OpenMP of .*libgomp' "$work/said" ||
+    { cat "$work/said"; fail "OpenMP with $setting"; }
+done
+
 # Whose waits are whose: sleepers of a mutex are the mutex's, none is a futex of the program's own.
 cat >"$work/waits.cpp" <<'END'
 #include <atomic>

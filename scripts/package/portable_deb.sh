@@ -50,7 +50,10 @@ rm -rf "$share/pygments" "$share"/pygments-* "$share/markdown_it" "$share"/markd
   "$share/mdurl" "$share"/mdurl-*
 find "$share" -name __pycache__ -prune -exec rm -rf {} +
 mv "$work/wheel/syncopate-$version.data/scripts/syncopate" "$root/usr/bin/"
-chmod 755 "$root/usr/bin/syncopate" "$native"/bin/* "$native"/libexec/syncopate/*
+# Nor rights to execute.
+for program in "$root/usr/bin/syncopate" "$native"/bin/* "$native"/libexec/syncopate/*; do
+  [ ! -f "$program" ] || chmod 755 "$program"
+done
 cat >"$root/usr/libexec/syncopate/command" <<'END'
 #!/usr/bin/python3 -ISB
 # What bin/syncopate does not do by itself; it calls this by its real path.

@@ -29,7 +29,8 @@ package = pathlib.Path(syncopate.__file__).parent
 native = package / "_native"
 assert (native / "lib/libsyncopate-pthread.so.0").exists(), list(native.rglob("*"))
 assert (native / "bin/syncopate-native").exists(), list(native.rglob("*"))
-pages = {"bench/report_page.html", "page/report.html", "page/diff.html", "page/locks.js"}
+assert (native / "libexec/syncopate/replay.simulated").exists(), list(native.rglob("*"))
+pages = {"bench/report_page.html", "show/page/report.html", "show/page/diff.html", "show/page/locks.js"}
 assert all((package / page).exists() for page in pages), list(package.rglob("*.html"))
 shipped = {lock["name"] for lock in json.loads((native / "share/syncopate/locks.json").read_text())}
 listed = {lock["name"] for lock in json.loads(pathlib.Path("listed.json").read_text())}

@@ -45,7 +45,7 @@ def installation() -> list[Finding]:
     if trouble := names.trouble():
         findings.append(Finding("names", "none", "warn", trouble))
     else:
-        tool = paths.find(paths.NAMES_TOOL) or ""
+        tool = os.path.basename(paths.find(paths.NAMES_TOOL) or "")
         means = "reports name functions, lines and variables"
         findings.append(Finding("names", tool, "good", means))
     return findings
@@ -88,7 +88,8 @@ def _preload() -> Finding:
         said = done.stderr.strip().splitlines()
         reason = said[0] if said else "the loader did not say why"
         return Finding(name, f"{library} does not load: {reason}", "bad", "nothing can be run")
-    return Finding(name, f"{library} loads", "good", "programs can be run and recorded")
+    loaded = os.path.basename(library)
+    return Finding(name, f"{loaded} loads", "good", "programs can be run and recorded")
 
 
 def show(sections: dict[str, list[Finding]]) -> None:

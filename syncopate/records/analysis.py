@@ -26,6 +26,7 @@ from syncopate.records.naming import (
 )
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
+from syncopate.records.sharedmemory import SharedMemory
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
@@ -148,6 +149,7 @@ class Analysis:
         self.symbolizer = symbolizer or Symbolizer(
             record.maps(), header.start_realtime_ns, record.stand_ins
         )
+        self.shared_memory = SharedMemory(record.maps())
         self.stacks = record.stacks()
         self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
         self.threads = {thread.id: thread for thread in record.threads()}

@@ -253,8 +253,8 @@ def _is_a_place(lock: dict) -> bool:
 
 def _see_holds(lock: dict, results: dict) -> str:
     """What shows how long it is held; "" where nothing does."""
-    if results["process"]["recorder"] != "kernel":
-        return ""
+    if results["process"]["recorder"] != "kernel" or lock["shared"]:
+        return ""  # of what processes share the library sees no more
     inner = [frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES]]
     posix = ("pthread_", "sem_wait", "sem_timedwait", "sem_clockwait")
     if not any(name in frame["function"] for frame in inner for name in posix):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -67,30 +68,70 @@ def _worst(results: dict) -> str | None:
 
 
 def _locks(records: list[dict], total: int) -> list[dict]:
-    """Locks of one name, place and kind are one entry, in whatever processes they are."""
-    found: dict[tuple, dict] = {}
+    """Locks of one name, place and kind are one entry, in whatever processes they are; and what
+    lies in memory that they share is one, whatever each of them calls it."""
+    found: dict[tuple, list[tuple[dict, dict]]] = {}  # rows of one entry, by all that tells them
+    for process, lock in _that_cost(records):
+        keys = [(lock["name"], lock["place"], lock["object"])]
+        shared = [(lock["object"], identity) for identity in lock["shared"]]
+        keys += [each for each in shared if each not in found or _overlap(found[each], process)]
+        entry = found.get(keys[0], [])
+        for each in keys:
+            if each in found and found[each] is not entry:
+                entry = _joined(found, entry, found[each])
+        entry.append((process, lock))
+        found |= dict.fromkeys(keys, entry)
+    distinct = {id(rows): rows for rows in found.values()}
+    entries = [_entry(rows, total) for rows in distinct.values()]
+    return sorted(entries, key=lambda entry: -entry["lost_ns"])[:MOST_LOCKS]
+
+
+def _joined(found: dict[tuple, list], one: list, other: list) -> list:
+    """Two entries that are one."""
+    other += one
+    found |= {key: other for key, rows in found.items() if rows is one}
+    return other
+
+
+def _that_cost(records: list[dict]) -> Iterator[tuple[dict, dict]]:
     for results in records:
         for lock in results["locks"]:
-            if not lock["lost_ns"]:
-                continue
-            key = lock["name"], lock["place"], lock["object"]
-            entry = found.setdefault(
-                key,
-                {
-                    "name": lock["name"],
-                    "called": lock["called"],
-                    "place": lock["place"],
-                    "object": lock["object"],
-                    "processes": 0,
-                    "members": 0,
-                    "acquisitions": 0,
-                    "contended": 0,
-                    "lost_ns": 0,
-                },
-            )
-            entry["processes"] += 1
-            for each in ("members", "contended", "lost_ns"):
-                entry[each] += lock[each]
-            entry["acquisitions"] += lock["acquisitions"] if lock["counted"] else 0
-    ranked = sorted(found.values(), key=lambda entry: -entry["lost_ns"])[:MOST_LOCKS]
-    return [{**each, "lost_share": each["lost_ns"] / total if total else 0.0} for each in ranked]
+            if lock["lost_ns"]:
+                yield results["process"], lock
+
+
+def _overlap(rows: list[tuple[dict, dict]], process: dict) -> bool:
+    """Whether one of these ran while the process did: else a number of its memory may be another
+    machine's, or of another time."""
+    begin, end = _life(process)
+    lives = [_life(other) for other, _ in rows]
+    return any(first <= end and begin <= last for first, last in lives)
+
+
+def _life(process: dict) -> tuple[float, float]:
+    """In seconds since the epoch; a start is told in whole ones."""
+    begin = datetime.datetime.fromisoformat(process["started"]).timestamp()
+    return begin, begin + 1 + process["duration_ns"] / 1e9
+
+
+def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
+    """One of `locks`, of the locks in these rows."""
+    locks = sorted((lock for _, lock in rows), key=lambda lock: -lock["lost_ns"])
+    first, lost = locks[0], sum(lock["lost_ns"] for lock in locks)
+    called = dict.fromkeys(lock["called"] for lock in locks)
+    objects = {identity for lock in locks for identity in lock["shared"]}
+    own = sum(lock["members"] for lock in locks if not lock["shared"])
+    return {
+        "name": first["name"],
+        "called": first["called"],
+        "also_called": [each for each in called if each != first["called"]],
+        "place": first["place"],
+        "object": first["object"],
+        "processes": len({id(process) for process, _ in rows}),
+        "shared": sorted(objects),
+        "members": len(objects) + own,
+        "acquisitions": sum(lock["acquisitions"] for lock in locks if lock["counted"]),
+        "contended": sum(lock["contended"] for lock in locks),
+        "lost_ns": lost,
+        "lost_share": lost / total if total else 0.0,
+    }

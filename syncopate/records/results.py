@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ from syncopate.symbols.symbols import Frame
 
 STACKS_KEPT = 5  # waiter and holder stacks told per lock
 ADDRESSES_KEPT = 8
+SHARED_KEPT = 1000  # objects told per lock, by which the same ones of other processes are found
 THREADS_KEPT = 64  # told per lock: those that waited longest
 FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
 
@@ -318,6 +320,7 @@ class Results:
             "addresses": [
                 f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT] if lock.address
             ],
+            "shared": self._shared(group),
             "acquisitions": acquisitions,
             "contended": group.contended(),
             "in_vain": group.in_vain,
@@ -340,6 +343,11 @@ class Results:
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
         }
+
+    def _shared(self, group: Group) -> list[str]:
+        """What its objects are in memory that processes share."""
+        found = (self.of.shared_memory.identity(lock.address) for lock in group.locks)
+        return list(itertools.islice(filter(None, found), SHARED_KEPT))
 
     def _counts_acquisitions(self) -> bool:
         """Whether the recorder sees locks being taken without waiting."""

@@ -5,6 +5,7 @@ from syncopate.base.units import count, duration, percent
 
 OPTIONAL = ("threads", "ran")
 MOST_LOCKS = 5
+MOST_NAMES = 3  # of one lock, beside that which most was lost under
 
 
 def show(console, view: dict) -> None:
@@ -39,10 +40,26 @@ def _locks(console, locks: list[dict]) -> None:
         return
     console.print("\nThe same locks in several processes", style="bold cyan")
     columns = {
-        "lock": [lock["called"] for lock in shown],
+        "lock": [_called(lock) for lock in shown],
+        "in memory": [_in_memory(lock) for lock in shown],
         "processes": [str(lock["processes"]) for lock in shown],
         "lost": [duration(lock["lost_ns"]) for lock in shown],
         "of all": [percent(lock["lost_share"]) for lock in shown],
         "taken": [count(lock["acquisitions"]) if lock["acquisitions"] else "-" for lock in shown],
     }
     console.print(terminal.table(console, columns, ("taken",)))
+
+
+def _called(lock: dict) -> str:
+    """Its name, and what other processes call it, where that is by who first used it there."""
+    if not lock["shared"]:
+        return lock["called"]
+    others = lock["also_called"][:MOST_NAMES]
+    more = len(lock["also_called"]) - len(others)
+    return " = ".join([lock["called"], *others, *([f"{more} more"] if more else [])])
+
+
+def _in_memory(lock: dict) -> str:
+    if not lock["shared"]:
+        return "each its own"
+    return "shared" if lock["members"] == 1 else f"shared, {count(lock['members'])} locks"

@@ -136,6 +136,7 @@ class Symbolizer:
         self._builds: dict[str, dict[int, tuple[int, str | None]]] = defaultdict(dict)
         self._without_symbols: set[_Module] = set()
         layers: dict[int, tuple[int, int, int, str]] = {}
+        writable: set[int] = set()
         lines = maps.split("\n")
         self.told = ToldNames(lines)
         for line in lines:
@@ -143,12 +144,14 @@ class Symbolizer:
             if found and found[5].startswith("/"):
                 start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
                 layers[start] = (start, end, offset, _unescaped(found[5]))
+                (writable.add if "w" in found[3] else writable.discard)(start)
             elif build := _BUILD.fullmatch(line):
                 start, bias = int(build[1], 16), int(build[2], 16)
                 if start in layers:
                     loaded = (bias, build[3] if build[3] != "-" else None)
                     self._builds[layers[start][3]][start] = loaded
         self._ranges = sorted(layers.values())
+        self._read_only = {start for start in layers if start not in writable}
         self._notes += _at_one_place(lines)
 
     @property
@@ -258,6 +261,8 @@ class Symbolizer:
         if module is None:
             return None
         found = module.table.variable(target) if target is not None else None
+        if not found and self._ranges[self._range_of(address)][0] in self._read_only:
+            return None  # what was mapped there before: nothing writes here
         name, offset = found or (self._offset(module, address, target), 0)
         return shown(name), offset, shown(module.path)
 

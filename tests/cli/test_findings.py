@@ -193,6 +193,7 @@ def test_locks_inside_the_c_library(functions, cause):
     lock = {
         "name": "x", "object": "mutex", "waits": waits, "lost_ns": 200 * MS, "hold": None,
         "members": 1, "worst": None, "counted": False, "in_vain": 0, "addresses": ["0x1"],
+        "shared": [],
         "named_by": "address", "threads_waited": 2, "contended_releases": 0, "acquisitions": 0,
         "waiters": [{"share": 1.0, "frames": [{**frame, "function": f} for f in functions]}],
         "holders": [], "by_thread": [],

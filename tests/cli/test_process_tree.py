@@ -3,10 +3,16 @@
 import json
 import re
 
+import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
+from syncopate.launch import kernelview
+from syncopate.records.processes import _locks as one_view
 from syncopate.records.processes import in_order
+
+WHY_NOT = kernelview.obstacle()
+needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
 
 FORKS = r"""
 #include <pthread.h>
@@ -146,6 +152,63 @@ int main(void) {
 )
 
 
+SHARED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+struct area { long n[64]; pthread_mutex_t m; };
+static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+static void* nap(void* x) {
+  pthread_mutex_lock(&own);
+  usleep(30000);
+  pthread_mutex_unlock(&own);
+  return x;
+}
+static struct area* map(int fd, int pages) {
+  if (pages) mmap(0, pages * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+#define USER(name, pause)                                                              \
+  __attribute__((noinline)) static void name(struct area* a) {                         \
+    for (int i = 0; i < 30; i++) {                                                     \
+      pthread_mutex_lock(&a->m);                                                       \
+      usleep(2000);                                                                    \
+      pthread_mutex_unlock(&a->m);                                                     \
+      usleep(pause);                                                                   \
+    }                                                                                  \
+  }
+USER(writer, 300)
+USER(reader, 301)
+USER(owner, 302)
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, nap, 0);
+  nap(0);
+  pthread_join(other, 0);
+  usleep(200000);
+  int fd = memfd_create("area", 0);
+  ftruncate(fd, 8192);
+  struct area* a = map(fd, 0);
+  pthread_mutexattr_t shared;
+  pthread_mutexattr_init(&shared);
+  pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&a->m, &shared);
+  for (int i = 0; i < 2; i++) {
+    if (fork() != 0) continue;
+    munmap(a, 8192);
+    a = map(fd, 77 + i);
+    (i == 0 ? writer : reader)(a);
+    return 0;
+  }
+  owner(a);
+  while (wait(0) > 0) {}
+  return 0;
+}
+"""
+
+
 def process(number: int, parent: int) -> dict:
     return {"process": {"id": number, "parent_id": parent}}
 
@@ -165,11 +228,59 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     assert done.returncode == 0, done.stderr
     first = done.stdout[: done.stdout.index("\n\n")]
     together = done.stdout.partition("The same locks in several processes")[2]
-    assert re.search(r"^pool_lock +2 +\S+ \S+ +[\d.]+ % +8\d\s*$", together, re.M), together
+    assert re.search(r"^pool_lock +each its own +2 +\S+ \S+ +[\d.]+ % +8\d\s*$", together, re.M), (
+        together
+    )
     assert first.startswith("3 processes with a record, lost to locks: ")
     parent, *children = re.findall(r"^( *)(\S*server) .*?(\S+) *$", first, re.M)
     assert (parent[0], parent[2]) == ("", "-")
     assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2
+
+
+@pytest.mark.parametrize("how", [(), pytest.param(("--kernel",), marks=needs_kernel)])
+def test_a_lock_in_shared_memory_is_one_in_all_processes(tmp_path, how):
+    """Whatever each of them calls it, wherever it is mapped there, and however late."""
+    program = compile_c(SHARED, tmp_path / "server", "-O2", "-g", "-pthread", "-w")
+    record = tmp_path / "rec"
+    assert run_cli("record", *how, "-o", record, "--", program).returncode == 0
+    files = sorted(tmp_path.glob("rec*"))
+    told = json.loads(run_cli("report", "--json", *files).stdout)
+    (lock,) = [each for each in told["processes"]["locks"] if each["shared"]]
+    mine = [each for record in told["records"] for each in record["locks"] if each["shared"]]
+    assert (lock["processes"], lock["members"], len(lock["shared"])) == (3, 1, 1)
+    assert lock["lost_ns"] == sum(each["lost_ns"] for each in mine)
+    assert {lock["called"], *lock["also_called"]} == {each["called"] for each in mine}
+    assert len(mine) == 3
+    advice = [reason for record in told["records"] for found in record["findings"]
+              if found["lock"] != "own"
+              for reason in found["reasons"] if "syncopate record" in reason["do"]]  # fmt: skip
+    assert not advice  # the other recorder sees no more of such a lock
+    done = run_cli("report", *files, environ={"COLUMNS": "200"})
+    together = done.stdout.partition("The same locks in several processes")[2]
+    assert re.search(r"^\S.* = .* = .* +shared +3 ", together, re.M), together
+
+
+def test_what_is_alike_but_not_shared_is_not_one_object():
+    """By name these are one row, as ever; by memory only while both processes ran."""
+
+    def of(name: str, shared: list[str], start: int, number: int = 1) -> dict:
+        begin = f"2026-01-01T00:00:0{start}+00:00"
+        lock = {"name": name, "called": name, "place": "", "object": "mutex", "shared": shared,
+                "members": 1, "acquisitions": 0, "counted": False, "contended": 1,
+                "lost_ns": 10}  # fmt: skip
+        known = {"id": number, "started": begin, "duration_ns": 10**9}
+        return {"process": known, "locks": [lock]}
+
+    def rows(*records: dict) -> list[tuple]:
+        found = one_view(list(records), 100)
+        return [(each["processes"], each["members"], len(each["also_called"])) for each in found]
+
+    assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x0"], 1)) == [(2, 1, 1)]
+    assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x40"], 1)) == [(1, 1, 0)] * 2
+    assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x0"], 7)) == [(1, 1, 0)] * 2
+    assert rows(of("a", [], 0), of("a", [], 0)) == [(2, 2, 0)]
+    bridged = (of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x8"], 0))
+    assert rows(*bridged, of("c", ["0:1 7 +0x0", "0:1 7 +0x8"], 0)) == [(3, 2, 2)]
 
 
 def test_children_that_could_make_no_record_are_named(tmp_path):

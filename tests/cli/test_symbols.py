@@ -320,3 +320,15 @@ def test_a_function_that_ends_by_unlocking_is_named(tmp_path):
     analysis = Analysis(Record(str(builder.write(tmp_path / "rec"))))
     named = [[frame.function for frame in analysis.frames_of(stack)] for stack in stacks]
     assert named == [["last_act", "plain"], ["plain"]]
+
+
+def test_what_may_not_be_written_holds_no_lock(tmp_path):
+    """A file was mapped there for a while, as the loader maps its cache, and then other memory."""
+    file = tmp_path / "cache"
+    file.write_bytes(b"\0" * 8192)
+
+    def variable(rights: str) -> tuple | None:
+        return Symbolizer(f"10000-12000 {rights} 00000000 00:01 7 {file}").variable(0x10040)
+
+    assert variable("r--p") is None
+    assert variable("rw-p") == ("cache+0x40", 0, str(file))

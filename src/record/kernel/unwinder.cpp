@@ -35,6 +35,7 @@ std::vector<mapping> read_mappings(std::uint32_t process) {
                     &m.end, rights, &m.offset, &name) < 4)
       continue;
     m.executable = rights[2] == 'x';
+    m.shared = rights[3] == 's';
     if (name > 0 && static_cast<std::size_t>(name) < line.size())
       m.name = line.substr(static_cast<std::size_t>(name));
     m.line = std::move(line);

@@ -28,7 +28,7 @@ struct copied_stack {
 // One line of /proc/PID/maps.
 struct mapping {
   std::uint64_t begin, end, offset;
-  bool executable;
+  bool executable, shared;
   std::string line;  // without its end
   std::string name;  // "" for memory without a name
 };

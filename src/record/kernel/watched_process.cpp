@@ -205,13 +205,17 @@ void watched_process::thread_ended(const exit_event& e) {
   threads_.erase(e.head.thread);
 }
 
+// After a read that began then: a process may have many thousand lines of what is mapped.
+std::uint64_t watched_process::time_of_next_read(std::uint64_t began) {
+  const std::uint64_t end = now_ns();
+  return end + std::max(between_reads_of_modules, (end - began) * reading_takes_at_most);
+}
+
 void watched_process::read_modules_if_due() {
   const std::uint64_t begin = now_ns();
   if (begin < next_read_of_modules_) return;
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
-  const std::uint64_t end = now_ns();  // a process may have many thousand lines of them
-  next_read_of_modules_ =
-      end + std::max(between_reads_of_modules, (end - begin) * reading_takes_at_most);
+  next_read_of_modules_ = time_of_next_read(begin);
 }
 
 std::uint32_t watched_process::unwind(const copied_stack& stack) {
@@ -254,10 +258,30 @@ const std::vector<std::string>& watched_process::functions_of(std::uint32_t stac
   return found->second;
 }
 
+// One object in memory that processes share is known by what is mapped there: it may have been
+// mapped since the record's other lines were read.
+void watched_process::tell_memory(futex& f, std::uint64_t address) {
+  const auto around = [&]() -> const mapping* {
+    for (const mapping& m : memory_)
+      if (address >= m.begin && address < m.end) return &m;
+    return nullptr;
+  };
+  const std::uint64_t begin = now_ns();
+  if (around() == nullptr && begin >= next_read_of_memory_) {
+    memory_ = read_mappings(process_);
+    next_read_of_memory_ = time_of_next_read(begin);
+  }
+  const mapping* const m = around();
+  f.is_placed = m != nullptr;
+  if (m != nullptr && m->shared && told_memory_.insert(m->line).second)
+    file_.add_maps(m->line + "\n");
+}
+
 watched_process::futex& watched_process::futex_of(std::uint64_t address, std::uint32_t operation,
                                                   std::uint32_t word, std::uint32_t thread,
                                                   std::uint32_t stack) {
   futex& f = futexes_[address];
+  if (!f.is_placed && (operation & futex_is_private) == 0) tell_memory(f, address);
   const bool names_thread = word != thread && (lives(word) || ended_.count(word) != 0);
   static const std::vector<std::string> none;
   const std::vector<std::string>& functions = stack != 0 ? functions_of(stack) : none;

@@ -83,6 +83,7 @@ class watched_process {
     lock_entry* entry = nullptr;
     wait_kind kind = wait_kind::futex;
     bool has_owner = false, is_known = false;
+    bool is_placed = false;  // its memory is known, and told where processes share it
     // Of a semaphore, and of a futex of the program's own.
     thread_set takers;  // threads that waited for it, if it is this process's own
     futex_wakes wakes = futex_wakes::of(0);
@@ -93,9 +94,11 @@ class watched_process {
   void fill_header(bool redact, std::uint64_t since);
   void tell_lost(const kernel_controls&);
   void read_modules_if_due();
+  static std::uint64_t time_of_next_read(std::uint64_t began);
   std::uint32_t unwind(const copied_stack&);
   std::uint32_t read_stack(const waiting_thread&);
   // `word`: what was at the futex when the wait by `thread` began.
+  void tell_memory(futex&, std::uint64_t address);
   futex& futex_of(std::uint64_t address, std::uint32_t operation, std::uint32_t word,
                   std::uint32_t thread, std::uint32_t stack);
   void bind(futex&, const found_kind&);
@@ -119,6 +122,9 @@ class watched_process {
   record_file file_;
   unwinder unwinder_;
   std::uint64_t next_read_of_modules_ = 0;
+  std::vector<mapping> memory_;  // as it was when a futex in memory that is not known came
+  std::uint64_t next_read_of_memory_ = 0;
+  std::unordered_set<std::string> told_memory_;
   std::unordered_map<std::uint32_t, thread_state> threads_;
   std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for a second or so
   std::unordered_map<std::uint64_t, futex> futexes_;       // by address

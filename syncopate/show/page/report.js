@@ -95,7 +95,12 @@ const PROCESS_COLUMNS = [
   ["Ran", (p) => (p.duration_ns ? duration(p.duration_ns) : "-")],
   ["Lost to locks", (p) => duration(p.lost_ns)],
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
-const SHARED_COLUMNS = [["Lock", (l) => l.called, true], ["Processes", (l) => number(l.processes)],
+const named = (l) =>
+  (l.shared.length ? [l.called, ...l.also_called.slice(0, 3)].join(" = ") : l.called);
+const inMemory = (l) => (!l.shared.length ? "each its own"
+  : l.members > 1 ? `shared, ${number(l.members)} locks` : "shared");
+const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
+  ["Processes", (l) => number(l.processes)],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
   ["Taken", (l) => l.acquisitions ? number(l.acquisitions) : "-"]];
 function fillTree(choose) {

@@ -95,8 +95,11 @@ check-all: build/.setup-long build
 lua: build
 	@sh integrations/lua/build.sh build/lua build plain native emulated simulated
 
-# Ruby with its lock through the same component; likewise (integrations/ruby/README.md).
-ruby: machines
+# Ruby with its lock through the same component; likewise (integrations/ruby/README.md). What this
+# system lacks for it is told before minutes of building.
+ruby:
+	@sh integrations/ruby/build.sh --needs build/ruby
+	@$(MAKE) --no-print-directory machines
 	@sh integrations/ruby/build.sh build/ruby build native emulated
 
 # The stages of gcc-tm-memcached.txt on memcached itself (integrations/memcached/README.md).

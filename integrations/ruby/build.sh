@@ -3,12 +3,33 @@
 # native into FOLDER/native, emulated into FOLDER/emulated. The programs are FOLDER/bin/ruby, irb,
 # gem, ... and FOLDER/bin/ruby.emulated. The machine `plain` is FOLDER/plain/bin/ruby, which lacks
 # our patches. PRODUCTS is the folder of bin/syncopate and lib/. JOBS (2) compilers
-# run at once, ccache where there is one. Takes many minutes.
+# run at once, ccache where there is one. Takes many minutes. `build.sh --needs FOLDER` only tells
+# what this system lacks for that.
 set -eu
-[ $# -ge 3 ] || { echo "usage: build.sh FOLDER PRODUCTS native|emulated|plain..." >&2; exit 2; }
+usage() {
+  echo "usage: build.sh FOLDER PRODUCTS native|emulated|plain..., or build.sh --needs FOLDER" >&2
+  exit 2
+}
+if [ "${1-}" = --needs ]; then
+  [ $# -eq 2 ] || usage
+  target=$2
+else
+  [ $# -ge 3 ] || usage
+  target=$1
+fi
 here=$(cd "$(dirname "$0")" && pwd)
-for tool in ruby make gcc g++; do
-  command -v $tool > /dev/null || { echo "build.sh: needs $tool (Debian's package)" >&2; exit 1; }
+tools="ruby make gcc g++"
+[ -f "$target/ruby/applied.patch" ] || tools="$tools patch apt-get dpkg-source"
+for tool in $tools; do
+  case $tool in
+    dpkg-source) package=dpkg-dev ;;
+    apt-get) package=apt ;;
+    *) package=$tool ;;
+  esac
+  command -v $tool > /dev/null || {
+    echo "build.sh: needs $tool (Debian's package $package)" >&2
+    exit 1
+  }
 done
 # What extension libraries need: without it they would be left out in silence.
 missing=
@@ -18,6 +39,7 @@ for each in openssl/ssl.h:libssl-dev yaml.h:libyaml-dev zlib.h:zlib1g-dev ffi.h:
     missing="$missing ${each#*:}"
 done
 [ -z "$missing" ] || { echo "build.sh: needs Debian's packages$missing" >&2; exit 1; }
+[ "$1" != --needs ] || exit 0
 [ -f "$1/ruby/applied.patch" ] || echo "build.sh: fetching Ruby's source" >&2
 "$here/fetch.sh" "$1"
 folder=$(cd "$1" && pwd) products=$(cd "$2" && pwd)

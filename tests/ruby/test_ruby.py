@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -496,6 +497,33 @@ def test_bad_arguments_are_told(tmp_path):
     build = str(INTEGRATION / "build.sh")
     done = subprocess.run(["sh", build], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2 and done.stderr.startswith("usage: build.sh FOLDER PRODUCTS")
+
+
+def test_make_tells_what_is_missing_before_it_builds(tmp_path):
+    for name in ("Makefile", "integrations/ruby/build.sh"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    fakes = {"scripts/setup.sh": "echo setup ran", "tools/cmake": "echo cmake ran",
+             "tools/gcc": "exit 1", "tools/ruby": "", "tools/dpkg-source": ""}  # fmt: skip
+    for name, does in fakes.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    for name in ("scripts/requirements.txt", "CMakePresets.json"):
+        (tmp_path / name).touch()
+    done = subprocess.run(
+        ["make", "ruby"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path / 'tools'}:{os.environ['PATH']}"},
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    packages = "libssl-dev libyaml-dev zlib1g-dev libffi-dev libreadline-dev"
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"build.sh: needs Debian's packages {packages}\n")
+    assert not done.stdout
 
 
 def told(*command: object) -> tuple[int, str]:

@@ -59,6 +59,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     meant = holdlengths.may_be_meant(told, facts)
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open or "gate" in told else gain_at_most(lock, results)
+    if most is not None and most < HARDLY <= _spare(results):
+        reasons = [reason._replace(do="") for reason in reasons]  # there is nothing to gain
     more = [] if is_open or waits_are_said else list(holdlengths.unexplained(lock))
     return {
         "lock": lock["name"],

@@ -42,6 +42,7 @@ EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits
 FEW_OF_LOST = 0.1  # of the time lost to a lock: what cannot be why
 LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
+ALL_BUT_FEW = 0.98
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
 SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
@@ -206,6 +207,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
             " it; `syncopate tune` tries other locks",
             LIKELY,
         ),
+        *_allocates_too(lock, facts),
     ]
 
 
@@ -281,12 +283,7 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
         )
     calls = calls_of(facts, knowncalls.ALLOCATION)
     if any(call.looped for call in calls):
-        return Reason(
-            "allocates",
-            f"{long}; its section calls {named_calls(calls)} again and again",
-            "allocate before it is taken and free after it is released, or keep a pool",
-            LIKELY,
-        )
+        return _allocates(f"{long}; its section calls {named_calls(calls)} again and again", LIKELY)
     for reason in _readers(lock, facts):
         return reason._replace(why=f"{long}, and {reason.why}")
     return Reason(
@@ -295,6 +292,18 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
         "move work out of the section, or split the lock where threads want different data",
         LIKELY,
     )
+
+
+def _allocates(why: str, sure: str) -> Reason:
+    do = "allocate before it is taken and free after it is released, or keep a pool"
+    return Reason("allocates", why, do, sure)
+
+
+def _allocates_too(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """What a short hold that takes more than a lock does may be spent on."""
+    calls = calls_of(facts, knowncalls.ALLOCATION)
+    if lock["hold"]["mean_ns"] >= WORTH_SHARING_NS and any(call.looped for call in calls):
+        yield _allocates(f"its section calls {named_calls(calls)} again and again", POSSIBLE)
 
 
 def _holders_run(lock: dict, results: dict) -> bool:
@@ -307,17 +316,20 @@ def _holders_run(lock: dict, results: dict) -> bool:
 
 def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     """Sections that only read keep each other out."""
-    long_enough = lock["hold"]["mean_ns"] >= WORTH_SHARING_NS
-    if facts is None or lock["object"] == "rwlock" or not long_enough:
+    if facts is None or lock["hold"]["mean_ns"] < WORTH_SHARING_NS:
         return
-    if facts.only_read * facts.share >= READ_MOSTLY:
-        yield Reason(
-            "readers",
-            f"in {percent(facts.only_read)} of its holds the code writes nothing that others see",
-            "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
-            " together",
-            LIKELY,
-        )
+    why = f"in {percent(facts.only_read)} of its holds the code writes nothing that others see"
+    do = "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
+    least = READ_MOSTLY
+    if lock["object"] == "rwlock":
+        # Holds for reading are among them: who writes, too, is not who waits.
+        if "read" in lock["waits"]:
+            return
+        why += ", and all who wait for it want it for writing"
+        do = "let these take it for reading (std::shared_lock), so that they run"
+        least = ALL_BUT_FEW
+    if facts.only_read * facts.share >= least:
+        yield Reason("readers", why, f"{do} together", LIKELY)
 
 
 def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:

@@ -296,6 +296,7 @@ class OpenWaits:
             "lock": self._called(each),
             "place": self._place(each),
             "waited_ns": self.of.ns(max(0, self.of.end_ticks - wait.since)),
+            "or_longer": self._or_longer(),
             "timed": bool(wait.flags & recordformat.TIMED),
             "holds_since": self._holds_since(each),
             "holders": [
@@ -308,6 +309,13 @@ class OpenWaits:
             ],
             "frames": [frame.as_data() for frame in frames],
         }
+
+    def _or_longer(self) -> bool:
+        """Whether the process may have gone on beyond what the record tells, as one may that was
+        killed while nobody looked."""
+        record = self.of.record
+        ended = record.header.flags & recordformat.ENDED or record.header.ended_monotonic_ns
+        return not (ended or record.runs or record.is_of_a_running_program())
 
     def _holds_since(self, each: Waiting) -> int:
         """How many holds were seen of others who took the lock after the wait for it began."""
@@ -352,7 +360,7 @@ class OpenWaits:
             "places": [self._place(each) for each in waits],
             "lasted_ns": lasted_ns,
             "sentence": f"{_verdict(kinds, timed, certain)}: {', '.join(parts)}"
-            f" (for {duration(lasted_ns)})",
+            f" (for {duration(lasted_ns)}{' or longer' * self._or_longer()})",
         }
 
     def _part(self, each: Waiting, holder: int) -> str:
@@ -385,9 +393,12 @@ def sentences(results: dict) -> list[str]:
     ]
 
 
+def how_long(wait: dict) -> str:
+    return duration(wait["waited_ns"]) + " or longer" * wait.get("or_longer", False)
+
+
 def sentence(wait: dict) -> str:
     """One wait that is not over."""
     place = f" at {wait['place']}" if wait["place"] else ""
     holders = f", held by {holders_of(wait)}" if wait["holders"] and wait["kind"] != "join" else ""
-    waited = duration(wait["waited_ns"])
-    return f"{wait['thread']} has waited {waited} for {wait['lock']}{place}{holders}"
+    return f"{wait['thread']} has waited {how_long(wait)} for {wait['lock']}{place}{holders}"

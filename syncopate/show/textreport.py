@@ -92,7 +92,11 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
         idle = len(locks) - len(waited)
         if idle:
             taken = sum(lock["acquisitions"] for lock in locks if not lock["waited_ns"])
-            uses = f", taken {count(taken)} times" if kind in LOST else ""
+            uses = (
+                f", taken {'once' if taken == 1 else f'{count(taken)} times'}"
+                if kind in LOST
+                else ""
+            )
             console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
     if results["hidden"]:
         console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
@@ -180,7 +184,7 @@ def _open_waits(console, results: dict) -> None:
         "waits for": [each["lock"] for each in shown],
         "by": [each["kind"].replace("_", " ") for each in shown],
         "at": [each["place"] for each in shown],
-        "waited": [duration(each["waited_ns"]) for each in shown],
+        "waited": [openwaits.how_long(each) for each in shown],
         "held by": [openwaits.holders_of(each) for each in shown],
     }
     console.print(terminal.table(console, columns, ("by", "at")))
@@ -192,7 +196,8 @@ def _findings(console, results: dict, pattern: str | None) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
-    if not results["findings"] and results["lost_ns"] and pattern is None:
+    is_over = not any(each["kind"] in LOST_KINDS for each in results["open_waits"])
+    if not results["findings"] and results["lost_ns"] and pattern is None and is_over:
         which, style = "locks", "bold green"
         if not account.is_explained(results):  # there may be others
             which, style = "the locks that are recorded", "bold"

@@ -772,3 +772,56 @@ def test_columns_that_have_no_room_are_named(tmp_path):
     titles = re.search(r"^lock .*$", wide, re.M)[0]
     assert all(title in titles for title in said.split(", "))
     assert "no room for" not in wide
+
+
+def reader_sections(kind: str, only_read: float, holds: int = 3 * US) -> list[str]:
+    """The causes told of sections that write nothing in so many of their holds."""
+    waits = {kind: {"count": 20, "total_ns": 20 * MS, "mean_ns": MS, "max_ns": MS}}
+    lock = {"object": "mutex" if kind == "mutex" else "rwlock", "waits": waits}
+    lock["hold"] = {"mean_ns": holds}
+    return [each.do for each in holdlengths._readers(lock, Facts(1.0, [], only_read, []))]
+
+
+def test_readers_that_take_a_reader_writer_lock_for_writing():
+    (do,) = reader_sections("mutex", 0.9)
+    assert do.startswith("let these take a reader-writer lock for reading")
+    (do,) = reader_sections("write", 1.0)
+    assert do.startswith("let these take it for reading (std::shared_lock)")
+    # Holds of readers are among those that were read; and what is this short gains nothing.
+    assert reader_sections("write", 0.9) == reader_sections("read", 1.0) == []
+    assert reader_sections("write", 1.0, 300) == []
+
+
+@pytest.mark.parametrize(("looped", "hold", "told"), [(True, 6 * US, True), (True, 300, False),
+                                                      (False, 6 * US, False)])  # fmt: skip
+def test_short_sections_that_allocate_again_and_again(looped, hold, told):
+    waits = {"mutex": {"count": 400, "total_ns": 1600 * hold, "mean_ns": 4 * hold}}
+    waits["mutex"]["max_ns"] = 4 * hold
+    held = {"mean_ns": hold, "max_ns": hold, "samples": 60, "histogram": [[hold, hold, 60]]}
+    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_waited": 4,
+            "acquisitions": 10**5, "counted": True, "lost_ns": 1600 * hold,
+            "contended_releases": 0, "members": 1}  # fmt: skip
+    account = {"parts": {"running": 1000 * MS}, "total_ns": 1000 * MS, "why_unexplained": None}
+    results = {"process": {"duration_ns": 1000 * MS, "processors": 2}, "account": account}
+    facts = Facts(1.0, [Call("operator new", "allocation", "a.cpp:1", looped, 1.0)], 0.0, [])
+    found = holdlengths.by_length(lock, results, facts)
+    assert [each.cause for each in found] == ["often", *(["allocates"] if told else [])]
+    assert not told or found[1].why == "its section calls operator new (a.cpp:1) again and again"
+
+
+@pytest.mark.parametrize(("most", "spare", "advised"),
+                         [(1.02, 1.6, False), (1.02, 1.01, True), (1.3, 1.6, True),
+                          (None, 1.6, True)])  # fmt: skip
+def test_where_nothing_is_to_be_gained_nothing_is_advised(
+    tmp_path, monkeypatch, most, spare, advised
+):
+    """But where threads keep all processors busy, waiting may be what they are busy with."""
+    monkeypatch.setattr(findings, "gain_at_most", lambda *_: most)
+    monkeypatch.setattr(findings, "_spare", lambda _: spare)
+    of = Planted()
+    often(of)
+    of.findings(tmp_path)
+    results = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    found = findings._finding(results["locks"][0], results, None)
+    assert (found["causes"], bool(found["do"])) == (["often"], advised), found
+    assert any(each["do"] for each in found["reasons"]) == advised

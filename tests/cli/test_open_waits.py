@@ -89,7 +89,7 @@ def check_sentence(sentence: str, plan: str) -> None:
         parts.append(rf"{who}/\d+ waits for {told}")
     # The circle may be told from any of its threads on.
     turns = ["(?:" + ", ".join(parts[i:] + parts[:i]) + ")" for i in range(len(parts))]
-    told = rf"{re.escape(begin)}: (?:{'|'.join(turns)}) \(for [^)]+\)"
+    told = rf"{re.escape(begin)}: (?:{'|'.join(turns)}) \(for [\d.]+ \w+\)"
     assert re.fullmatch(told, sentence), f"{sentence!r} is not {told}"
 
 
@@ -132,6 +132,47 @@ def test_a_deadlock_is_named_while_it_lasts_and_after_each_signal(
     assert dead["thread_time_ns"] >= threads * told["lasted_ns"]
     parts = dead["account"]["parts"]
     assert sum(parts.values()) == pytest.approx(dead["account"]["total_ns"], rel=0.01)
+
+
+CHILD = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static void* other(void* x) {
+  pthread_mutex_lock(&b);
+  usleep(50000);
+  pthread_mutex_lock(&a);
+  return x;
+}
+int main(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    pthread_t t;
+    pthread_create(&t, 0, other, 0);
+    pthread_mutex_lock(&a);
+    usleep(50000);
+    pthread_mutex_lock(&b);
+  }
+  usleep(400000);
+  kill(child, SIGKILL);
+  wait(0);
+}
+"""
+
+
+def test_of_a_child_that_was_killed_a_deadlock_lasted_as_long_as_is_known_or_longer(tmp_path):
+    program = compile_c(CHILD, tmp_path / "parent", "-O2", "-g", "-pthread")
+    assert run_cli("record", "-o", tmp_path / "r", "--", program).returncode == 0
+    (child,) = tmp_path.glob("r.*")
+    told = report(child)
+    (deadlock,) = told["deadlocks"]
+    assert re.search(r"\(for [\d.]+ \w+ or longer\)$", deadlock["sentence"]), deadlock
+    assert [each["or_longer"] for each in told["open_waits"]] == [True, True]
+    text = run_cli("report", child, environ={"COLUMNS": "200"}).stdout
+    assert len(re.findall(r"^parent/.* [\d.]+ \w+ or longer  parent/", text, re.M)) == 2, text
+    assert "Nothing to do" not in text
 
 
 def test_the_recorder_itself_sees_who_holds_what(deadlocks, tmp_path):

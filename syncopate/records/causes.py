@@ -40,6 +40,7 @@ from syncopate.records.lockfigures import (
     mean_wait,
     named_calls,
     others_had_processors,
+    undisturbed_hold,
     unserved,
     watched,
 )
@@ -380,7 +381,7 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
         f"who holds it loses the processor: in {count(of['preempted'])} of"
         f" {count(of['watched'])} holds seen{so_long}",
         f"{fewer}shorten the section, so that a time slice seldom ends in it",
-        _by_share(of["preempted"], of["watched"]),
+        _by_share(of["preempted"], of["watched"]) if of["preempted"] >= FEW_HOLDS else POSSIBLE,
     )
 
 
@@ -407,15 +408,19 @@ def _as_long_as_slices(lock: dict) -> str:
     waits are far longer than holds, they are what was waited for: says so; else ""."""
     of, hold = watched(lock), lock["hold"]
     waits = sum(each["count"] for each in lost_waits(lock))
-    if not hold or of["preempted"] < FEW_HOLDS or not waits:
+    if not hold or not of["preempted"] or not waits:
+        return ""
+    # Of few it is told where they alone make the holds long in the mean.
+    usual, few = undisturbed_hold(lock), of["preempted"] < FEW_HOLDS
+    if few and hold["mean_ns"] < max(LONG_HOLD_NS, FAR_LONGER * usual):
         return ""
     mean = mean_wait(lock)
     of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
-    if mean < MUCH_LONGER * hold["mean_ns"] or of_all < MOSTLY * waits:
+    if mean < MUCH_LONGER * usual or of_all < MOSTLY * waits:
         return ""
     return (
         f", about {count(round(of_all))} of all; waits are as long as time slices"
-        f" ({duration(mean)}), not as holds ({duration(hold['mean_ns'])})"
+        f" ({duration(mean)}), not as other holds ({duration(usual)})"
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import causes, holdlengths, lockfigures
+from syncopate.records.lockfigures import BUSY_DO
 from syncopate.records.naming import without_starters
 from syncopate.records.sectioncode import Facts
 
@@ -60,7 +61,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open or "gate" in told else gain_at_most(lock, results)
     if most is not None and most < HARDLY <= _spare(results):
-        reasons = [reason._replace(do="") for reason in reasons]  # there is nothing to gain
+        # There is nothing to gain; but elsewhere it may be otherwise.
+        reasons = [each if BUSY_DO in each.do else each._replace(do="") for each in reasons]
     more = [] if is_open or waits_are_said else list(holdlengths.unexplained(lock))
     return {
         "lock": lock["name"],

@@ -79,6 +79,14 @@ def is_bound_by(lock: dict, results: dict) -> bool:
     return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
 
 
+def undisturbed_hold(lock: dict) -> float:
+    """The mean of its holds without those that lost the processor, as many as of those watched; few
+    were, so twice as many of the longest are left out."""
+    of = watched(lock)
+    disturbed = 2 * of["preempted"] / of["watched"] if of["watched"] else 0.0
+    return usual_hold(lock["hold"], min(UNUSUAL_FROM, 1 - min(disturbed, MOSTLY)))
+
+
 def calls_of(facts: Facts | None, kind: str) -> list[Call]:
     """What most of the sections call of this kind."""
     calls = facts.calls if facts else []
@@ -167,10 +175,10 @@ def life(thread: dict, results: dict) -> int:
     return end - thread["start_ns"]
 
 
-def usual_hold(hold: dict) -> float:
+def usual_hold(hold: dict, unusual_from: float = UNUSUAL_FROM) -> float:
     """The mean of all but the longest holds in a hundred: of few that are timed, one in which a
     time slice was lost makes the mean of all."""
-    left = UNUSUAL_FROM * sum(held for _, _, held in hold["histogram"])
+    left = unusual_from * sum(held for _, _, held in hold["histogram"])
     total = seen = 0.0
     for least, most, held in hold["histogram"]:
         now = min(held, left - seen)

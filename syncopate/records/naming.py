@@ -69,11 +69,17 @@ def is_runtime(module: str) -> bool:
 
 
 def wrapper_frames(frames: Sequence[Frame]) -> int:
-    """How many of the innermost frames only lead to the lock; 0 when all of them seem to."""
+    """How many of the innermost frames only lead to the lock; 0 when all of them seem to, also to
+    the outermost one of the program's own code: that is what has the program's functions in it, as
+    std::thread's has those that the compiler moved there."""
+    outermost = 0
     for index, frame in enumerate(frames):
-        if not is_runtime(frame.module) and not is_wrapper(frame.function):
+        if is_runtime(frame.module):
+            continue
+        if not is_wrapper(frame.function):
             return index
-    return 0
+        outermost = index
+    return outermost
 
 
 def telling(frames: Sequence[Frame]) -> Frame | None:

@@ -825,3 +825,20 @@ def test_where_nothing_is_to_be_gained_nothing_is_advised(
     found = findings._finding(results["locks"][0], results, None)
     assert (found["causes"], bool(found["do"])) == (["often"], advised), found
     assert any(each["do"] for each in found["reasons"]) == advised
+
+
+@pytest.mark.parametrize(("disturbed", "cause"), [(4, "preempted"), (0, "long")])
+def test_few_holds_that_lost_the_processor_make_no_hold_long(tmp_path, disturbed, cause):
+    """Four of 280 did, which took milliseconds each, where the others took a microsecond."""
+    of = Planted()
+    lock = of.lock([US] * 276 + [8 * MS] * 4, acquisitions=5000)
+    of.waits(lock, 20 * MS, times=9)
+    of.builder.holder(0, lock, 280, [disturbed, disturbed, 0])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"][0] == cause, found
+    if disturbed:
+        assert found["why"][0].endswith(
+            "about 71 of all; waits are as long as time slices (20.0 ms), not as other holds"
+            " (896 ns)"
+        )
+        assert found["reasons"][0]["sure"] == "possible"

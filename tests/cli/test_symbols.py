@@ -332,3 +332,20 @@ def test_what_may_not_be_written_holds_no_lock(tmp_path):
 
     assert variable("r--p") is None
     assert variable("rw-p") == ("cache+0x40", 0, str(file))
+
+
+def test_of_wrappers_alone_the_programs_outermost_tells():
+    """A thread's body may have been moved into std::thread's own function, which has its name."""
+    moved = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<work()::{lambda()#1}> > >"
+    frames = [
+        Frame("___pthread_cond_wait", "", 0, "/lib/libc.so.6", False),
+        Frame("std::condition_variable::wait+0xc", "", 0, "/lib/libstdc++.so.6", False),
+        Frame("std::unique_lock<std::mutex>::lock()", "", 0, "/bin/program", False),
+        Frame(f"{moved}::_M_run()", "", 0, "/bin/program", False),
+        Frame("libstdc++.so.6+0xd44a2", "", 0, "/lib/libstdc++.so.6", False),
+        Frame("start_thread", "", 0, "/lib/libc.so.6", False),
+    ]
+    assert telling(frames).function == f"{moved}::_M_run()"
+    assert telling([*frames[:2], *frames[4:]]) == frames[0]
+    own = Frame("work()", "", 0, "/bin/program", False)
+    assert telling([*frames[:3], own, *frames[3:]]) == own

@@ -65,7 +65,7 @@ def check_preloadable(path: str, library: str, from_outside: str = "") -> None:
     """
     program = _binary_of(path)
     if program is not None:
-        _check_privileges(program)
+        _check_privileges(program, from_outside)
         _check_binary(program, library, from_outside)
         _check_sanitizer(program)
 
@@ -122,11 +122,12 @@ def _interpreter(script: str, start: bytes) -> str:
     return words[0]
 
 
-def _check_privileges(path: str) -> None:
+def _check_privileges(path: str, from_outside: str) -> None:
     status = os.stat(path)
     if os.statvfs(path).f_flag & os.ST_NOSUID:
         return  # the kernel grants nothing here, so the loader has nothing to protect
-    advice = "the loader ignores LD_PRELOAD for it; run it as that user, or pass --force"
+    seen = f"; {from_outside} sees its waits from outside" if from_outside else ""
+    advice = f"the loader ignores LD_PRELOAD for it{seen}; run it as that user, or pass --force"
     if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
         raise Failure(f"{path} is setuid: {advice}", BAD_USE)
     if status.st_mode & stat.S_ISGID and status.st_gid != os.getgid():

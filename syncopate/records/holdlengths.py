@@ -36,6 +36,7 @@ from syncopate.records.lockfigures import (
     usual_hold,
     watched,
 )
+from syncopate.records.naming import is_runtime
 from syncopate.records.sectioncode import Facts
 
 EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits of such locks
@@ -257,7 +258,12 @@ def _see_holds(lock: dict, results: dict) -> str:
     """What shows how long it is held; "" where nothing does."""
     if results["process"]["recorder"] != "kernel" or lock["shared"]:
         return ""  # of what processes share the library sees no more
-    inner = [frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES]]
+    inner = [
+        frame
+        for stack in lock["waiters"]
+        for frame in stack["frames"][:INNER_FRAMES]
+        if is_runtime(frame["module"])  # it acts on no program that has these linked in
+    ]
     posix = ("pthread_", "sem_wait", "sem_timedwait", "sem_clockwait")
     if not any(name in frame["function"] for frame in inner for name in posix):
         return ""

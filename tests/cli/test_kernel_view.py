@@ -67,6 +67,9 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     until_woken = waited - account["parts"].get("runnable", 0)
     assert 0.95 * until_woken <= lock["waits"][KINDS[kind]]["total_ns"] <= 1.05 * waited
     assert "wait_here" in functions(lock["waiters"])
+    # The other recorder cannot act on a static program.
+    advice = [do for each in found["findings"] if each["lock"] == lock["name"] for do in each["do"]]
+    assert not (way == "static" and any("without --kernel" in do for do in advice)), advice
     assert {waiter, holder} <= {each["id"] for each in found["threads"]}
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
 

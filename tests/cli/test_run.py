@@ -239,6 +239,8 @@ def test_setuid_program_is_refused_to_others(native, tmp_path, monkeypatch):
     with pytest.raises(Failure, match="is setuid: the loader ignores LD_PRELOAD") as refused:
         program.check_preloadable(str(target), library)
     assert refused.value.status == 2
+    with pytest.raises(Failure, match="; `x --kernel` sees its waits from outside; run it as that"):
+        program.check_preloadable(str(target), library, "`x --kernel`")
 
 
 if os.geteuid() == 0:

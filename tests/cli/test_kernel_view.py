@@ -340,8 +340,9 @@ def deadlocks(tmp_path_factory):
 
 
 @needs_kernel
-def test_a_deadlock_of_a_running_process_is_named(deadlocks, tmp_path):
-    with subprocess.Popen([deadlocks, "mutexes"], stdout=subprocess.DEVNULL) as process:
+@pytest.mark.parametrize("plan", ["mutexes", "writer"])
+def test_a_deadlock_of_a_running_process_is_named(deadlocks, tmp_path, plan):
+    with subprocess.Popen([deadlocks, plan], stdout=subprocess.DEVNULL) as process:
         try:
             time.sleep(0.5)
             done = run_cli("record", "-q", "-p", process.pid, "--for", "1s", "-o", tmp_path / "r")

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t command_mask = 127, command_wait = 0, command_wait_bitset = 9,
                         is_private = 128;
 constexpr std::uint64_t thread_id_in_descriptor = 720;
+constexpr std::uint32_t writer_in_rwlock = 24;
 constexpr std::uint64_t writers_at_in_rust = 4;  // of an RwLock's two words the second
 
 bool has(std::string_view name, std::string_view part) {
@@ -48,7 +49,7 @@ bool of_pthread(std::string_view name, std::uint64_t address, std::uint32_t oper
   } else if (name.starts_with("pthread_rwlock_")) {
     const bool reads = has(name, "rdlock");
     found = {reads ? wait_kind::read : wait_kind::write, object_kind::rwlock,
-             address - (address % 8 == 0 ? 8 : 12), false};
+             address - (address % 8 == 0 ? 8 : 12), false, writer_in_rwlock};
   } else if (name.starts_with("pthread_barrier_wait")) {
     found = {wait_kind::barrier, object_kind::barrier, address & ~std::uint64_t{7}, false};
   } else if (name.starts_with("pthread_join") || name.starts_with("pthread_timedjoin") ||

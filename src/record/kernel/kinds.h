@@ -13,7 +13,9 @@ struct found_kind {
   wait_kind kind = wait_kind::futex;
   object_kind object = object_kind::futex;
   std::uint64_t address = 0;  // of the object that the futex is a part of
-  bool has_owner = false;     // the object's memory says who holds it, as glibc's mutex does
+  bool has_owner = false;     // 8 bytes behind the futex stands who holds it: a mutex of glibc's
+  // Where in the object that stands for a look while a thread waits; 0: nowhere.
+  std::uint32_t owner_at = has_owner ? 8 : 0;
 };
 
 // What is known of a wait at a futex.

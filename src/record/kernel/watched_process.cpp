@@ -297,6 +297,7 @@ watched_process::futex& watched_process::futex_of(std::uint64_t address, std::ui
 // Makes a futex what its waiters' functions say, also in what was written before that was known.
 void watched_process::bind(futex& f, const found_kind& found) {
   f.has_owner = found.has_owner;
+  f.owner_at = found.owner_at;
   auto& of_kind = objects_[static_cast<unsigned>(found.object) % std::size(objects_)];
   const auto known = of_kind.find(found.address);
   if (f.entry != nullptr && !f.is_known && known == of_kind.end()) {
@@ -362,7 +363,7 @@ void watched_process::wait(const wait_event& e) {
   now.kind = static_cast<std::uint32_t>(kind);
   now.holder = f.has_owner && lives(e.owner) ? e.owner : 0;
   now.stack = stack;
-  now.flags = f.has_owner ? has_owner : 0u;
+  now.flags = f.owner_at != 0 ? has_owner : 0u;
   open(t, now, e.since);
 }
 
@@ -475,16 +476,17 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   found.kind = static_cast<std::uint32_t>(f.kind);
   found.holder = f.has_owner && lives(owner) ? owner : 0;
   found.stack = t.waits.stack;
-  found.flags = (w.flags & is_timed ? timed : 0u) | (f.has_owner ? has_owner : 0u);
+  found.flags = (w.flags & is_timed ? timed : 0u) | (f.owner_at != 0 ? has_owner : 0u);
   open(t, found, w.since);
 }
 
 // Who holds the lock that a thread waits for just now, and what that thread waits for itself.
 void watched_process::see_holder(thread_state& t, const waiting_thread& w, kernel_side& side) {
-  if (!(t.entry->open.flags & has_owner)) return;
-  constexpr std::uint64_t owner_at = 8;
+  const auto of = futexes_.find(w.address);
+  if (of == futexes_.end() || of->second.owner_at == 0 || of->second.entry == nullptr) return;
+  const std::uint64_t at = of->second.entry->address + of->second.owner_at;
   std::uint32_t owner = 0;
-  if (read_memory(process_, w.address + owner_at, &owner, sizeof owner) != sizeof owner) return;
+  if (read_memory(process_, at, &owner, sizeof owner) != sizeof owner) return;
   const auto found = threads_.find(owner);
   if (found == threads_.end()) return;
   const std::uint64_t theirs = found->second.entry->open.since;

@@ -12,7 +12,7 @@
 //        nothing.
 //   [U]  release RMW.
 //   [F]  relaxed: the child of a fork has one thread.
-//   [T]  relaxed: who has it last said so; only whether that changes is asked.
+//   [T]  relaxed: who has it last said so; what [U] has ordered before is seen by who fails at [L].
 //   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
@@ -51,11 +51,18 @@ class tiny_lock {
                                          std::memory_order_relaxed) &&        // [L]
            taken();
   }
+  // Whoever takes it next may be long without a processor before it has said who it is: until then
+  // nobody shall be taken for the holder who is none any more.
   void unlock() noexcept {
-    if (word_.exchange(0, std::memory_order_release) == 2) machine::wake(&word_, 1);  // [U]
+    holder_.store(holder_.load(std::memory_order_relaxed) & ~std::uint64_t{0xffff'ffff},  // [T]
+                  std::memory_order_relaxed);                                             // [T]
+    if (word_.exchange(0, std::memory_order_release) == 2) machine::wake(&word_, 1);      // [U]
   }
   // In the child of a fork: the holder may not exist there.
-  void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // [F]
+  void reset() noexcept {
+    holder_.store(0, std::memory_order_relaxed);  // [F]
+    word_.store(0, std::memory_order_relaxed);    // [F]
+  }
 
  private:
   bool lock_slow() noexcept;  // tiny_lock.cpp
@@ -67,7 +74,7 @@ class tiny_lock {
   }
 
   std::atomic<std::uint32_t> word_{0};
-  std::atomic<std::uint64_t> holder_{0};  // how often it was taken, and by whom last
+  std::atomic<std::uint64_t> holder_{0};  // how often it was taken, and who says to have it
 };
 
 // Holds a tiny_lock for a scope; false when it could not be had.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t long_at_work = second / 10;  // with the lock: it is elsewhere
+constexpr unsigned most_silent_looks = 30;           // at a holder that does not say who it is
 
 // The letter by which the kernel calls what a thread does; 0 when there is none, or it is not told.
 // Its file has the number, the name in parentheses, which may hold any character, and the letter.
@@ -29,6 +30,11 @@ class look_at_holder {
  public:
   bool is_lost(std::uint64_t holder) noexcept {
     const auto thread = static_cast<std::uint32_t>(holder);
+    if (thread == 0) {  // it has taken it just now, and may lack a processor since
+      silent_ = holder == holder_ ? silent_ + 1 : 0;
+      holder_ = holder;
+      return silent_ >= most_silent_looks;
+    }
     if (thread == static_cast<std::uint32_t>(machine::self())) return true;  // it waits here
     const char state = state_of(thread);
     const std::uint64_t ran = cpu_time(cpu_clock_of(thread));
@@ -44,6 +50,7 @@ class look_at_holder {
 
  private:
   std::uint64_t holder_ = 0, ran_ = 0;
+  unsigned silent_ = 0;
 };
 
 }  // namespace
@@ -53,7 +60,11 @@ bool tiny_lock::lock_slow() noexcept {
   std::uint64_t look_at = machine::now() + second;
   while (word_.exchange(2, std::memory_order_acquire) != 0) {  // [L]
     if (machine::now() >= look_at) {
-      if (look.is_lost(holder_.load(std::memory_order_relaxed))) return false;  // [T]
+      const std::uint64_t holder = holder_.load(std::memory_order_relaxed);  // [T]
+      // Who had it may have released it and ended while this thread looked at it, and lacked a
+      // processor meanwhile.
+      if (look.is_lost(holder) && holder_.load(std::memory_order_relaxed) == holder)  // [T]
+        return false;
       look_at = machine::now() + second;
     }
     const machine::deadline until{

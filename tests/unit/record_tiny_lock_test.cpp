@@ -54,6 +54,30 @@ TEST(RecordTinyLock, AHolderThatWasStoppedIsWaitedFor) {
   EXPECT_EQ(status, 0);
 }
 
+// Who has just taken it may be long without a processor before it says so. Meanwhile who had it
+// before is no holder: not one that has ended, nor the waiting thread itself.
+class RecordTinyLockTaken : public ::testing::TestWithParam<bool> {};
+
+TEST_P(RecordTinyLockTaken, WhoHadItBeforeIsNoHolder) {
+  tiny_lock lock;
+  const auto pass = [&] {
+    ASSERT_TRUE(lock.lock());
+    lock.unlock();
+  };
+  GetParam() ? pass() : std::thread(pass).join();
+  auto& word = *reinterpret_cast<std::atomic<std::uint32_t>*>(&lock);
+  word = 1;  // as of the next one
+  std::thread other([&] {
+    sleep_for(milliseconds(3500));
+    word = 0;
+    machine::wake(&word, 1);
+  });
+  EXPECT_TRUE(lock.lock());
+  other.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(ByItself, RecordTinyLockTaken, ::testing::Bool());
+
 TEST(RecordTinyLock, AHolderThatIsGoneIsNot) {
   static tiny_lock lock;
   std::thread([] { EXPECT_TRUE(lock.lock()); }).join();

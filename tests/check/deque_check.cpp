@@ -145,6 +145,7 @@ constexpr check::scenario scenarios[] = {
     {"last_element", check::last_element<deque>},
     {"two_elements", check::two_elements<deque>},
     {"two_thieves", check::two_thieves<deque>},
+    {"thieves_for_two", check::thieves_for_two<deque>},
     {"places_used_again", check::places_used_again<deque>},
     {"floors", floors},
     {"choosy_thief", choosy_thief},

@@ -20,6 +20,7 @@ enum class defect {
   steal_without_rmw,     // two thieves have the same element
   top_before_bottom,     // the owner looks at the thieves' end before it says what it takes
   push_over_the_oldest,  // nobody looks whether there is room
+  gives_up,              // a thief that was too slow for one element does not look for the next
 };
 
 // Chase and Lev's deque of two places, but for the defect.
@@ -52,11 +53,14 @@ class deque {
   template <class Predicate>
   element* steal(Predicate) {
     std::int64_t t = top_.load(memory_order_acquire);
-    if (has != defect::steal_without_fence) std::atomic_thread_fence(memory_order_seq_cst);
-    if (t >= bottom_.load(memory_order_acquire)) return nullptr;
-    element* const what = places_[t % 2].load(memory_order_relaxed);
-    if (has == defect::steal_without_rmw) return top_.store(t + 1, memory_order_release), what;
-    return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst) ? what : nullptr;
+    for (;;) {
+      if (has != defect::steal_without_fence) std::atomic_thread_fence(memory_order_seq_cst);
+      if (t >= bottom_.load(memory_order_acquire)) return nullptr;
+      element* const what = places_[t % 2].load(memory_order_relaxed);
+      if (has == defect::steal_without_rmw) return top_.store(t + 1, memory_order_release), what;
+      if (top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst)) return what;
+      if (has == defect::gives_up) return nullptr;
+    }
   }
 
  private:
@@ -73,6 +77,7 @@ constexpr scenario scenarios[] = {
     {"steal_without_rmw", two_thieves<deque<defect::steal_without_rmw>>},
     {"top_before_bottom", two_elements<deque<defect::top_before_bottom>>},
     {"push_over_the_oldest", places_used_again<deque<defect::push_over_the_oldest>>},
+    {"gives_up", thieves_for_two<deque<defect::gives_up>>},
 };
 
 }  // namespace check::deque_mutants

@@ -85,6 +85,21 @@ void two_thieves() {
   delete d;
 }
 
+// A thief that was too slow for one element has the next: it does not go, and sleep, while work lies
+// there.
+template <class Deque>
+void thieves_for_two() {
+  auto* const d = new deque_user<Deque>;
+  int first_has = 0, second_has = 0;
+  d->push(0);
+  d->push(1);
+  auto first = [&] { first_has = d->steal(); };
+  auto second = [&] { second_has = d->steal(); };
+  together(first, second);
+  assert(first_has == 1 && second_has == 1);
+  delete d;
+}
+
 // Places are used again: the third element lies where the first one lay.
 template <class Deque>
 void places_used_again() {

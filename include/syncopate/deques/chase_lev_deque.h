@@ -77,18 +77,21 @@ class chase_lev_deque {
     return what;
   }
 
-  // Anybody's. Steals the oldest element if may_have(element) holds; null: there is none, it may
-  // not be had, or another thread was faster. may_have() may see an element that is gone already.
+  // Anybody's. Steals the oldest element if may_have(element) holds; null: there is none, or it may
+  // not be had. Where another thread was faster there may be a next one, for which a thief that
+  // went to sleep would not be called. may_have() may see an element that is gone already.
   template <class Predicate>
   [[nodiscard]] T* steal(Predicate may_have) noexcept {
-    position t = top_.load(std::memory_order_relaxed);                 // [X]
-    std::atomic_thread_fence(std::memory_order_seq_cst);               // [F]
-    if (t >= bottom_.load(std::memory_order_acquire)) return nullptr;  // [A]
-    T* const what = place(t).load(std::memory_order_relaxed);          // [X]
-    if (!may_have(what)) return nullptr;
-    const bool mine = top_.compare_exchange_strong(t, t + 1, std::memory_order_release,  // [C]
-                                                   std::memory_order_relaxed);           // [X]
-    return mine ? what : nullptr;
+    position t = top_.load(std::memory_order_relaxed);  // [X]
+    for (;;) {
+      std::atomic_thread_fence(std::memory_order_seq_cst);               // [F]
+      if (t >= bottom_.load(std::memory_order_acquire)) return nullptr;  // [A]
+      T* const what = place(t).load(std::memory_order_relaxed);          // [X]
+      if (!may_have(what)) return nullptr;
+      if (top_.compare_exchange_strong(t, t + 1, std::memory_order_release,  // [C]
+                                       std::memory_order_relaxed))           // [X]
+        return what;
+    }
   }
 
   // The owner's: where the next element will lie, for take().

@@ -9,7 +9,10 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS
   -fsanitize=thread
   # Copies and comparisons as calls, which the machine's library announces.
   -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -fno-builtin-memcmp
-  -fno-builtin-strlen -fno-builtin-strcpy -fno-builtin-strcmp
+  -fno-builtin-bcmp -fno-builtin-bcopy -fno-builtin-bzero -fno-builtin-mempcpy
+  -fno-builtin-strlen -fno-builtin-strcpy -fno-builtin-strcmp -fno-builtin-strncmp
+  -fno-builtin-stpcpy -fno-builtin-strcat -fno-builtin-strncat -fno-builtin-strncpy
+  -fno-builtin-sprintf -fno-builtin-snprintf
   -U_FORTIFY_SOURCE
   -D_GLIBCXX_EXTERN_TEMPLATE=0  # strings are instantiated, and so instrumented, in the program
   "SHELL:-include \"${SYNCOPATE_INSTRUMENT_INCLUDE}/syncopate/instrument/builtins.h\""

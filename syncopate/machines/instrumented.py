@@ -17,7 +17,13 @@ WITHOUT_OPENMP = ("simulated", "explored")
 OLDEST_GCC, OLDEST_CLANG = 11, 12
 
 # Copies and comparisons as calls, which the machine's library announces.
-_FUNCTIONS = ("memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strcmp")
+_FUNCTIONS = (
+    *("memcpy", "memmove", "memset", "memcmp"),
+    *("bcmp", "bcopy", "bzero", "mempcpy"),
+    *("strlen", "strcpy", "strcmp", "strncmp"),
+    *("stpcpy", "strcat", "strncat", "strncpy"),
+    *("sprintf", "snprintf"),
+)
 # The headers stand before the user's; this one is included into every file.
 _BUILTINS = os.path.join("syncopate", "instrument", "builtins.h")
 

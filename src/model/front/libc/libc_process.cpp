@@ -124,11 +124,6 @@ OF_LOCALES(freelocale, void, (locale_t which), SYNCOPATE_REAL(freelocale)(which)
     return by_library([=] { return SYNCOPATE_REAL(name) arguments; }); \
   }
 KEEPS(void, tzset, () noexcept, ())
-KEEPS(std::time_t, mktime, (std::tm * time) noexcept, (time))
-KEEPS(std::tm*, localtime_r, (const std::time_t* time, std::tm* to) noexcept, (time, to))
-KEEPS(std::size_t, strftime,
-      (char* to, std::size_t room, const char* format, const std::tm* time) noexcept,
-      (to, room, format, time))
 KEEPS(iconv_t, iconv_open, (const char* to, const char* from), (to, from))
 KEEPS(int, iconv_close, (iconv_t which), (which))
 KEEPS(passwd*, getpwnam, (const char* name), (name))
@@ -146,6 +141,28 @@ KEEPS(int, getaddrinfo,
       (name, service, wanted, found))
 KEEPS(void, freeaddrinfo, (addrinfo * found) noexcept, (found))
 #undef KEEPS
+
+SYNCOPATE_EXPORT std::time_t mktime(std::tm* time) noexcept {
+  if (by_program(SYNCOPATE_CALLER)) call_wrote(time, sizeof *time, SYNCOPATE_CALLER);
+  return by_library([=] { return SYNCOPATE_REAL(mktime)(time); });
+}
+SYNCOPATE_EXPORT std::tm* localtime_r(const std::time_t* time, std::tm* to) noexcept {
+  if (by_program(SYNCOPATE_CALLER)) {
+    call_reads(time, sizeof *time, SYNCOPATE_CALLER);
+    call_wrote(to, sizeof *to, SYNCOPATE_CALLER);
+  }
+  return by_library([=] { return SYNCOPATE_REAL(localtime_r)(time, to); });
+}
+SYNCOPATE_EXPORT std::size_t strftime(char* to, std::size_t room, const char* format,
+                                      const std::tm* time) noexcept {
+  const std::size_t length =
+      by_library([=] { return SYNCOPATE_REAL(strftime)(to, room, format, time); });
+  if (by_program(SYNCOPATE_CALLER)) {
+    call_reads(time, sizeof *time, SYNCOPATE_CALLER);
+    if (length != 0) call_wrote(to, length + 1, SYNCOPATE_CALLER);
+  }
+  return length;
+}
 
 // ---- folders and files --------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "model/front/libc/libc_range.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/told_files.h"
 #include "model/front/program/identity.h"
 #include "model/front/program/library_state.h"
@@ -51,6 +51,13 @@ bool names_random_file(const char* path) {
 // Constructors ask the machine, too: a generator with a seed of the system's is often a global.
 bool gives(engine::place where) {
   return asks_machine() && !from_libc(where) && has_random_numbers();
+}
+
+// What explored programs get is this computer's.
+template <class Result>
+Result written(Result result, const void* to, std::size_t bytes, engine::place where) {
+  if (by_program(where)) call_wrote(to, bytes, where);
+  return result;
 }
 
 int note_file(int file, const char* path, engine::place where) {
@@ -109,12 +116,14 @@ std::FILE* open_random(const char* path, const char* mode, engine::place where) 
 using namespace syncopate::instrument;
 
 SYNCOPATE_EXPORT ssize_t getrandom(void* to, std::size_t bytes, unsigned flags) {
-  if (!gives(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(getrandom)(to, bytes, flags);
+  if (!gives(SYNCOPATE_CALLER))
+    return written(SYNCOPATE_REAL(getrandom)(to, bytes, flags), to, bytes, SYNCOPATE_CALLER);
   fill_randomly(to, bytes);
   return static_cast<ssize_t>(bytes);
 }
 SYNCOPATE_EXPORT int getentropy(void* to, std::size_t bytes) {
-  if (!gives(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(getentropy)(to, bytes);
+  if (!gives(SYNCOPATE_CALLER))
+    return written(SYNCOPATE_REAL(getentropy)(to, bytes), to, bytes, SYNCOPATE_CALLER);
   constexpr std::size_t most = 256;
   if (bytes > most) {
     errno = EIO;

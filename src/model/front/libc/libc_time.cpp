@@ -10,7 +10,7 @@
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
-#include "model/front/libc/libc_range.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
 #include "model/front/pthread/cancel.h"
@@ -67,36 +67,43 @@ std::uint64_t sleep_for(const timespec& how_long, clockid_t clock, engine::place
 
 using namespace syncopate::instrument;
 
+// Where the program wants the result.
+#define TELLS(to, ...)                                                                \
+  do {                                                                                \
+    if (by_program(SYNCOPATE_CALLER)) call_wrote(to, sizeof *(to), SYNCOPATE_CALLER); \
+    *(to) = __VA_ARGS__;                                                              \
+  } while (false)
+
 // Clocks are asked by the program's static constructors, too: no result depends on the real date.
 #define UNLESS_ASKED(name, ...) \
   if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
 
 SYNCOPATE_EXPORT int clock_gettime(clockid_t clock, timespec* t) noexcept {
   UNLESS_ASKED(clock_gettime, clock, t);
-  *t = to_timespec(now(clock));
+  TELLS(t, to_timespec(now(clock)));
   return 0;
 }
 SYNCOPATE_EXPORT int clock_getres(clockid_t clock, timespec* t) noexcept {
   UNLESS_ASKED(clock_getres, clock, t);
-  if (t != nullptr) *t = {0, 1};
+  if (t != nullptr) TELLS(t, {0, 1});
   return 0;
 }
 SYNCOPATE_EXPORT int timespec_get(timespec* t, int base) noexcept {
   UNLESS_ASKED(timespec_get, t, base);
   if (base != TIME_UTC) return 0;
-  *t = to_timespec(now(CLOCK_REALTIME));
+  TELLS(t, to_timespec(now(CLOCK_REALTIME)));
   return base;
 }
 SYNCOPATE_EXPORT int gettimeofday(timeval* t, void* zone) noexcept {
   UNLESS_ASKED(gettimeofday, t, zone);
   const timespec precise = to_timespec(now(CLOCK_REALTIME));
-  *t = {precise.tv_sec, precise.tv_nsec / 1000};
+  TELLS(t, {precise.tv_sec, precise.tv_nsec / 1000});
   return 0;
 }
 SYNCOPATE_EXPORT time_t time(time_t* t) noexcept {
   UNLESS_ASKED(time, t);
   const time_t seconds = to_timespec(now(CLOCK_REALTIME)).tv_sec;
-  if (t != nullptr) *t = seconds;
+  if (t != nullptr) TELLS(t, seconds);
   return seconds;
 }
 SYNCOPATE_EXPORT clock_t clock() noexcept {
@@ -107,6 +114,8 @@ SYNCOPATE_EXPORT clock_t clock() noexcept {
 // All of it as the user's. What else is told is this computer's.
 SYNCOPATE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   const int result = SYNCOPATE_REAL(getrusage)(who, usage);
+  if (result == 0 && by_program(SYNCOPATE_CALLER))
+    call_wrote(usage, sizeof *usage, SYNCOPATE_CALLER);
   if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return result;
   if (result != 0 || who == RUSAGE_CHILDREN) return result;
   const timespec used =
@@ -119,7 +128,7 @@ SYNCOPATE_EXPORT clock_t times(tms* used) noexcept {
   UNLESS_ASKED(times, used);
   const std::uint64_t tick = static_cast<std::uint64_t>(second / ::sysconf(_SC_CLK_TCK));
   if (used != nullptr)
-    *used = {static_cast<clock_t>(now(CLOCK_PROCESS_CPUTIME_ID) / tick), 0, 0, 0};
+    TELLS(used, {static_cast<clock_t>(now(CLOCK_PROCESS_CPUTIME_ID) / tick), 0, 0, 0});
   return static_cast<clock_t>(now(CLOCK_MONOTONIC) / tick);
 }
 
@@ -135,7 +144,7 @@ SYNCOPATE_EXPORT int nanosleep(const timespec* how_long, timespec* left) {
   }
   const std::uint64_t rest = sleep_for(*how_long, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
   if (rest == 0) return 0;
-  if (left != nullptr) *left = to_timespec(rest);
+  if (left != nullptr) TELLS(left, to_timespec(rest));
   errno = EINTR;
   return -1;
 }
@@ -146,7 +155,7 @@ SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec*
   if ((flags & TIMER_ABSTIME) == 0) {
     if (t->tv_sec < 0) return EINVAL;
     const std::uint64_t rest = sleep_for(*t, waiting_clock(clock), SYNCOPATE_CALLER);
-    if (rest != 0 && left != nullptr) *left = to_timespec(rest);
+    if (rest != 0 && left != nullptr) TELLS(left, to_timespec(rest));
     return rest != 0 ? EINTR : 0;
   }
   section_called("clock_nanosleep", SYNCOPATE_CALLER);

@@ -1,7 +1,7 @@
 /* builtins.h -- included first into every file compiled for a modeled machine (-include).
  *
- * Compilers open-code what they know to be a copy or a comparison, and do not instrument that. The
- * standard library's headers ask for such code by name; here they get calls, which a machine sees.
+ * Compilers open-code what they know to be a copy or a comparison, and do not instrument that.
+ * Headers and programs ask for such code by name; here they get calls, which a machine sees.
  *
  * Before C++20 and C23, a release sequence goes on through later stores of the thread that began
  * it. Atomic stores of files in those languages are other calls, of the same meaning otherwise.
@@ -42,8 +42,8 @@ __UINT64_TYPE__ syncopate_rdtscp(void*);
 #endif
 #endif
 
-/* No header is included here: the program's own feature macros come after this. C programs do not
- * name the builtins. */
+/* No header is included here: the program's own feature macros come after this. Functions that a
+ * program may not declare, or otherwise, have names of ours. */
 #if defined(__cplusplus)
 #if __cplusplus >= 201103L
 #define SYNCOPATE_NOTHROW noexcept
@@ -61,4 +61,36 @@ __UINT64_TYPE__ syncopate_rdtscp(void*) SYNCOPATE_NOTHROW;
 #define __builtin_memcpy ::memcpy
 #define __builtin_memmove ::memmove
 #define __builtin_memset ::memset
+#elif !defined(__ASSEMBLER__)
+void* syncopate_memcpy(void*, const void*, __SIZE_TYPE__) __asm__("memcpy");
+void* syncopate_memmove(void*, const void*, __SIZE_TYPE__) __asm__("memmove");
+void* syncopate_memset(void*, int, __SIZE_TYPE__) __asm__("memset");
+#define __builtin_memcpy syncopate_memcpy
+#define __builtin_memmove syncopate_memmove
+#define __builtin_memset syncopate_memset
+#endif
+
+#if !defined(__ASSEMBLER__)
+#if defined(__cplusplus)
+extern "C" {
+#endif
+void syncopate_bcopy(const void*, void*, __SIZE_TYPE__) __asm__("bcopy");
+void syncopate_bzero(void*, __SIZE_TYPE__) __asm__("bzero");
+void* syncopate_mempcpy(void*, const void*, __SIZE_TYPE__) __asm__("mempcpy");
+char* syncopate_stpcpy(char*, const char*) __asm__("stpcpy");
+char* syncopate_strcat(char*, const char*) __asm__("strcat");
+char* syncopate_strcpy(char*, const char*) __asm__("strcpy");
+char* syncopate_strncat(char*, const char*, __SIZE_TYPE__) __asm__("strncat");
+char* syncopate_strncpy(char*, const char*, __SIZE_TYPE__) __asm__("strncpy");
+#if defined(__cplusplus)
+}
+#endif
+#define __builtin_bcopy syncopate_bcopy
+#define __builtin_bzero syncopate_bzero
+#define __builtin_mempcpy syncopate_mempcpy
+#define __builtin_stpcpy syncopate_stpcpy
+#define __builtin_strcat syncopate_strcat
+#define __builtin_strcpy syncopate_strcpy
+#define __builtin_strncat syncopate_strncat
+#define __builtin_strncpy syncopate_strncpy
 #endif

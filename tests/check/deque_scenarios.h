@@ -85,8 +85,7 @@ void two_thieves() {
   delete d;
 }
 
-// A thief that was too slow for one element has the next: it does not go, and sleep, while work lies
-// there.
+// A thief that was too slow for one element has the next: it does not go to sleep beside it.
 template <class Deque>
 void thieves_for_two() {
   auto* const d = new deque_user<Deque>;

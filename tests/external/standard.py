@@ -28,7 +28,9 @@ PASSED = 0
 # a run says nothing.
 OVERTAKEN = (-signal.SIGUSR1, -signal.SIGUSR2)
 MOST_OVERTAKEN = 20
-SESSION = 3  # In /proc/PID/stat, counted from what follows the name.
+# In /proc/PID/stat, counted from what follows the name.
+SESSION = 3
+TIMES = slice(11, 15)
 
 
 class UnfetchedError(Exception):
@@ -127,11 +129,10 @@ def run(test, program, environment, seconds=SECONDS):
 def _wait(process, seconds):
     """The status of a process that ends within so many seconds.
 
-    While one of its threads wants a processor and has none, time does not count, up to STARVED
-    times as much: beside many others a program may take minutes for what takes it a second. But
-    where its own threads keep the processors from each other, it does.
+    While one of its threads wants a processor, only what they had of it counts, up to STARVED times
+    as many seconds: beside many others a program may take minutes for what takes it a second. Which
+    of them wants one says nothing: some programs begin and end threads all the time.
     """
-    processors = len(os.sched_getaffinity(0))
     begun = time.monotonic()
     left = seconds
     while True:
@@ -141,15 +142,13 @@ def _wait(process, seconds):
             took = time.monotonic() - begun
             if took > STARVED * seconds:
                 raise
-            _, wanting, _ = _delays(process)
+            _, wanted, _ = _delays(process)
             time.sleep(LOOK)
-            longest, wanting_now, ran = _delays(process)
-            at_least = ran / processors  # nobody else has had these
-            if at_least >= seconds:
+            longest, wants, ran = _delays(process)
+            if ran >= seconds:
                 raise
             # A wait is in a thread's delay only when it is over.
-            starves = any(had == wanting.get(thread) for thread, had in wanting_now.items())
-            left = 1 if starves else seconds - max(took - longest, at_least)
+            left = 1 if wanted and wants else seconds - max(took - longest, ran)
             if left <= 0:
                 raise
 
@@ -157,20 +156,31 @@ def _wait(process, seconds):
 def _delays(process):
     """What the test's threads have had of the processors.
 
-    Returns (seconds that the one that has waited longest did, {thread that wants one now:
-    how long it ran}, seconds that all of them together ran).
+    Returns (seconds that the one that has waited longest did, whether one wants a processor now,
+    seconds that have passed at least while they ran: those of one thread, or of all together with
+    all processors).
     """
-    longest, wanting, ran = 0, {}, 0
+    longest, wants, most, ran = 0, False, 0, 0
+    processors = len(os.sched_getaffinity(0))
     for pid in _session(process):
+        ran += _had(pid)
         for thread in Path("/proc", str(pid), "task").glob("*"):
             with contextlib.suppress(OSError):
                 state = (thread / "stat").read_text(encoding="utf-8", errors="replace")
                 told = (thread / "schedstat").read_text(encoding="ascii").split()
                 longest = max(longest, int(told[1]))
-                ran += int(told[0])
-                if state.rsplit(") ", 1)[1].startswith("R"):
-                    wanting[thread.name] = told[0]
-    return longest / 1e9, wanting, ran / 1e9
+                most = max(most, int(told[0]))
+                wants = wants or state.rsplit(") ", 1)[1].startswith("R")
+    return longest / 1e9, wants, max(most / 1e9, ran / processors)
+
+
+def _had(pid):
+    """Seconds of processors that a process and those that it has waited for had, of all threads."""
+    with contextlib.suppress(OSError):
+        stat = Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace")
+        had = stat.rsplit(") ", 1)[1].split()[TIMES]
+        return sum(map(int, had)) / os.sysconf("SC_CLK_TCK")
+    return 0
 
 
 def _session(process):

@@ -30,12 +30,25 @@ static void *poll_for_ever(void *unused) {
   for (volatile int i = 0;; ++i) continue;
   return unused;
 }
+static void *work_a_little(void *unused) {
+  for (volatile int i = 0; i < 300000; ++i) continue;
+  return unused;
+}
+static int make_threads_anew(void) {
+  pthread_t next;
+  for (int i = 0; i < 40; ++i) {
+    pthread_create(&next, NULL, work_a_little, NULL);
+    pthread_join(next, NULL);
+  }
+  return 0;
+}
 int main(int argc, char **argv) {
   pthread_t poller;
   seconds = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
   since = headway_begin();
   signal(SIGALRM, it_hangs);
   alarm(seconds);
+  if (strcmp(argv[1], "renews") == 0) return make_threads_anew();
   int pollers = strcmp(argv[1], "polls") == 0 ? 1 : strcmp(argv[1], "crowds") == 0 ? 32 : 0;
   while (pollers-- > 0) pthread_create(&poller, NULL, poll_for_ever, NULL);
   while (strcmp(argv[1], "works") != 0) pause();
@@ -114,6 +127,7 @@ def test_a_suites_test_that_starves_itself_is_ended(program, tmp_path):
     assert run(script(tmp_path, *AT_MOST, program, "crowds", LATER)) == "hangs"
 
 
-def test_a_suites_test_that_starves_is_not(program, tmp_path, starved, monkeypatch):
+@pytest.mark.parametrize("how", ["works", "renews"])
+def test_a_suites_test_that_starves_is_not(program, tmp_path, starved, monkeypatch, how):
     monkeypatch.setattr(standard, "STARVED", 1000)
-    assert run(script(tmp_path, *starved, program, "works", LATER)) == 0
+    assert run(script(tmp_path, *starved, program, how, LATER)) == 0

@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/modeled_program.h"
 #include "base/option.h"
 #include "record/recorder.h"
 
@@ -138,7 +139,8 @@ bool read_tasks() noexcept {
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
-  if (is_set_to<option::everything>("off") || ::getauxval(AT_SECURE) != 0) return false;
+  if (is_set_to<option::everything>("off") || is_in_modeled_program()) return false;
+  if (::getauxval(AT_SECURE) != 0) return false;
   config.verbose = is_on<option::verbose>();
   constexpr option common = option::wait;
   const char* const wait = setting<common>();

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/modeled_program.h"
 #include "base/option.h"
 #include "preload/base/export.h"
 #include "preload/base/say.h"
@@ -28,6 +29,9 @@ constinit configuration config;
 namespace {
 
 constinit bool unknown_lock = false;
+
+// The emulated machine has this code in its own library, which acts.
+bool is_left_alone() noexcept { return !machine::is_modeled && is_in_modeled_program(); }
 
 // A transaction costs about twice as much as an uncontended acquisition, so there has to be
 // something to gain.
@@ -72,7 +76,7 @@ void ensure_configured() noexcept {
   mode how = mode::pass;
   const char* name = setting<option::lock>();
   const bool recording = is_on<option::record>();
-  const bool off = is_set_to<option::everything>("off");
+  const bool off = is_set_to<option::everything>("off") || is_left_alone();
   // A program with more rights than its caller is left alone.
   if (!off && ::getauxval(AT_SECURE) == 0) {
     const bool pass = name != nullptr && std::strcmp(name, "glibc") == 0;
@@ -104,6 +108,7 @@ namespace {
 
 [[gnu::constructor]] void begin() {
   ensure_configured();
+  if (is_left_alone()) return;
   if (unknown_lock)
     say({"syncopate: no lock is called '", setting<option::lock>(),
          "'; using auto (`syncopate list` shows the names)"});

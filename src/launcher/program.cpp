@@ -120,11 +120,12 @@ bool contains(const file_view& file, std::string_view first, std::string_view se
   return file.contains(std::string(first).append(second));
 }
 bool leak_sanitized(const file_view& file) { return contains(file, "LSAN", "_OPTIONS"); }
-bool emulated(const file_view& file) { return contains(file, "libsyncopate-", "emulated.so"); }
+// One of our libraries, maybe a modeled machine's.
+bool names_ours(const file_view& file) { return contains(file, "libsyncopate", "-"); }
 
 // Whether what is linked in, or is to be loaded first, has to be seen to.
 bool wants_more(const file_view& file) {
-  return file.text().size() > largest_searched || leak_sanitized(file) || emulated(file) ||
+  return file.text().size() > largest_searched || leak_sanitized(file) || names_ours(file) ||
          may_name_sanitizer(file.text());
 }
 
@@ -161,8 +162,7 @@ bool is_plain_program(const std::string& path, const environment& environment) {
   const std::string binary = binary_of(path, environment);
   if (binary.empty() || gives_rights(binary)) return false;
   const file_view file(binary);
-  if (!suits_loader(file) || wants_more(file)) return false;
-  return binary == path || !emulated(file_view(path));
+  return suits_loader(file) && !wants_more(file);
 }
 
 bool may_be_java(const std::string& path) {

@@ -152,7 +152,7 @@ def main(arguments: list[str]) -> int:
     else:
         environ["SYNCOPATE_RECORD"] = record
     if "LD_PRELOAD" in environ:
-        preload.behind_sanitizer(environ, path)
+        preload.suit(environ, path)
     if "--redact" in options:
         environ["SYNCOPATE_REDACT"] = "1"
     optiontable.complain(environ)

@@ -71,14 +71,11 @@ def main(arguments: list[str]) -> int:
         raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
     library, environ = prepare(options, command)
     path = program.find_program(command[0])
-    if library is not None and program.is_emulated(path):
-        environ = preload.without(library, environ)
-    else:
-        if "--force" not in options:
-            program.check_preloadable(path, library or paths.require(transactions.LIBRARY))
-        if library is not None:
-            say_if_plain(environ["SYNCOPATE_LOCK"])
-        preload.behind_sanitizer(environ, path)
+    if "--force" not in options:
+        program.check_preloadable(path, library or paths.require(transactions.LIBRARY))
+    if library is not None and program.machine_of(path) != "emulated":
+        say_if_plain(environ["SYNCOPATE_LOCK"])
+    preload.suit(environ, path)
     optiontable.complain(environ)
     preload.restore_signals()
     start(path, command, environ)

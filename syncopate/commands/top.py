@@ -128,7 +128,7 @@ class Started:
         path = program.find_program(command[0])
         if "--force" not in options:
             program.check_preloadable(path, library, "`syncopate top -p PID`")
-        preload.behind_sanitizer(environ, path)
+        preload.suit(environ, path)
         self.title = " ".join(command)
         self._taps: dict[str, live.Tap] = {}
         log = _open_log(options.get("--log"))

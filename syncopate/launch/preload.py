@@ -40,9 +40,14 @@ def say_once(environ: dict[str, str]) -> None:
         environ["SYNCOPATE_TOLD"] = "0"
 
 
-def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
-    """Puts the run-time library of a program built with a sanitizer before ours: it has to be the
-    first, and calls what comes behind it."""
+def suit(environ: dict[str, str], program_path: str) -> None:
+    """Changes the environment to what this program needs other than most do.
+
+    One for the emulated machine has our locks in that machine's library, and not preloaded as well.
+    The run-time library of a sanitizer has to be the first, and calls what comes behind it.
+    """
+    if program.machine_of(program_path) == "emulated":
+        preloading.take_out(environ, library())
     runtime = program.sanitizer_runtime(program_path)
     if runtime is None or preloading.LIST not in environ:
         return
@@ -52,7 +57,7 @@ def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
 
 
 def without(path: str, environ: dict[str, str]) -> dict[str, str]:
-    """The environment for a program that has our locks linked in: not preloaded as well."""
+    """A copy of the environment in which the library at `path` is not preloaded."""
     rest = dict(environ)
     preloading.take_out(rest, path)
     return rest

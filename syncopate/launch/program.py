@@ -10,6 +10,7 @@ import stat
 from syncopate.base.errors import BAD_USE, NOT_EXECUTABLE, NOT_FOUND, Failure
 from syncopate.launch import elf
 
+_MODELED = re.compile(r"libsyncopate-(simulated|explored|emulated)\.so")
 _RUNTIME = re.compile(r"lib(clang_rt\.)?(asan|hwasan|lsan|msan|tsan)\b")  # a sanitizer's
 SCRIPT_DEPTH = 5  # the kernel follows at most this many interpreters
 
@@ -45,16 +46,14 @@ def _check_executable(path: str) -> None:
         raise Failure(f"{path} is not executable; try `chmod +x` on it", NOT_EXECUTABLE)
 
 
-def is_emulated(path: str) -> bool:
-    """Whether the program was built for the emulated machine: its locks are ours already."""
+def machine_of(path: str) -> str | None:
+    """The modeled machine that a program was compiled for; None for the one that it runs on."""
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return False
-            with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as contents:
-                return contents.find(b"libsyncopate-emulated.so") >= 0
-    except OSError:
-        return False
+        names = elf.needed(_binary_of(path) or path)
+    except Failure:
+        return None  # for whoever starts it to say
+    found = (_MODELED.fullmatch(name) for name in names)
+    return next((match[1] for match in found if match), None)
 
 
 def check_preloadable(path: str, library: str, from_outside: str = "") -> None:
@@ -66,6 +65,7 @@ def check_preloadable(path: str, library: str, from_outside: str = "") -> None:
     program = _binary_of(path)
     if program is not None:
         _check_privileges(program, from_outside)
+        _check_machine(program)
         _check_binary(program, library, from_outside)
         _check_sanitizer(program)
 
@@ -95,6 +95,18 @@ def _binary_of(path: str) -> str | None:
             break
         program = _interpreter(program, start)
     return program
+
+
+def _check_machine(path: str) -> None:
+    """A modeled machine's library has the program's locks. The emulated one is told which."""
+    instead = {"simulated": "syncopate simulate", "explored": "syncopate check"}
+    machine = machine_of(path)
+    if machine in instead:
+        raise Failure(
+            f"{path} is compiled for the {machine} machine, which has its locks and threads; run it"
+            f" by `{instead[machine]} {path}`, or compile it natively",
+            BAD_USE,
+        )
 
 
 def _check_sanitizer(path: str) -> None:

@@ -82,7 +82,7 @@ class Session:
             return self.clean
         chosen = policy.check("tune", policyfile.document(choice, self.locks))
         environ = policy.environment(chosen, self.clean, self.path)
-        preload.behind_sanitizer(environ, self.path)
+        preload.suit(environ, self.path)
         return environ
 
     def _first_run(self, search: Search) -> None:
@@ -104,7 +104,7 @@ class Session:
         with tempfile.TemporaryDirectory(prefix="syncopate-tune-") as folder:
             path = os.path.join(folder, "tune.rec")
             environ = preload.environment(self.library, "futex", "futex", False, self.clean)
-            preload.behind_sanitizer(environ, self.path)
+            preload.suit(environ, self.path)
             try:
                 self.runner.run(environ | {"SYNCOPATE_RECORD": path}, self.limit)
             except Dropped as why:

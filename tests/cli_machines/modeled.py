@@ -9,10 +9,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = os.environ.get("SYNCOPATE_NATIVE", str(ROOT / "build"))
 
 
-def build(folder: Path, name: str, text: str) -> Path:
-    """The program of this text, for the simulated machine."""
+def build(
+    folder: Path, name: str, text: str, machine: str = "simulated", options: tuple[str, ...] = ()
+) -> Path:
+    """The program of this text, for the machine."""
     (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
-    command = ["c++", "--machine=simulated", "-O1", f"{name}.cpp", "-o", name]
+    command = ["c++", f"--machine={machine}", "-O1", *options, f"{name}.cpp", "-o", name]
     subprocess.run(
         [sys.executable, "-m", "syncopate", *command],
         cwd=folder,

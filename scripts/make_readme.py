@@ -106,7 +106,7 @@ def statements_text(path: Path) -> str | None:
     if not path.is_file():
         return None
     rows = json.loads(path.read_text(encoding="utf-8"))
-    found = Counter(row["verdict"] for row in rows if not row["beyond"])
+    found = Counter(row["verdict"] for row in rows if "beyond" not in row)
     return (
         f"Of {found.total()} statements in the papers' figures {found['reproduced']} are"
         f" reproduced, {found['direction only']} in direction only, and"

@@ -97,16 +97,17 @@ class Claim:
         return "| " + " | ".join(cells) + " |"
 
     def document(self) -> dict:
-        """For docs/verdicts.json."""
+        """For docs/verdicts.json; what a row does not have is left out."""
         parts = [
             {"kind": part.rule.kind, "rule": part.rule.text,
              "values": {name: rounded(value) for name, value in part.values.items()},
              "verdict": part.rule.verdict(part.values).value}
             for part in self.parts
         ]  # fmt: skip
+        own = {"beyond": self.beyond, "headline": self.headline}
         return {
             "statement": self.paper, "verdict": self.verdict.value, "machine": self.machine,
-            "programs": self.programs, "beyond": self.beyond, "headline": self.headline,
+            "programs": self.programs, **{name: text for name, text in own.items() if text},
             "parts": parts,
         }  # fmt: skip
 

@@ -112,7 +112,7 @@ def test_the_papers_statements_are_counted(root: Path) -> None:
     (root / "README.md.in").write_text("%% insert statements\n")
     assert made(root) == ""
     found = ("reproduced", "reproduced", "direction only", "not reproduced")
-    rows = [{"verdict": verdict, "beyond": ""} for verdict in found]
+    rows = [{"verdict": verdict} for verdict in found]
     rows.append({"verdict": "reproduced", "beyond": "ours"})
     (root / "docs" / "verdicts.json").write_text(json.dumps(rows))
     counted = "2 are reproduced, 1 in direction only, and 1 are not."

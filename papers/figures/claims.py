@@ -97,13 +97,16 @@ class Claim:
         return "| " + " | ".join(cells) + " |"
 
     def document(self) -> dict:
-        """For docs/verdicts.json; what a row does not have is left out."""
+        """For docs/verdicts.json. What a row does not have is left out; a part's verdict, where it
+        is the only one."""
         parts = [
-            {"kind": part.rule.kind, "rule": part.rule.text,
-             "values": {name: rounded(value) for name, value in part.values.items()},
-             "verdict": part.rule.verdict(part.values).value}
+            {"rule": part.rule.text,
+             "values": {name: rounded(value) for name, value in part.values.items()}}
             for part in self.parts
         ]  # fmt: skip
+        if len(parts) > 1:
+            for part, told in zip(self.parts, parts, strict=True):
+                told["verdict"] = part.rule.verdict(part.values).value
         own = {"beyond": self.beyond, "headline": self.headline}
         return {
             "statement": self.paper, "verdict": self.verdict.value, "machine": self.machine,

@@ -22,6 +22,7 @@ from syncopate.records.analysis import Analysis
 from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
 from syncopate.show import gilreport
+from syncopate.symbols.names import Names
 
 MOST_BLOCKS = 10_000
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
@@ -154,7 +155,7 @@ def _without_collector():
 
 
 def _report(options) -> None:
-    progress = Progress()
+    progress, names = Progress(), Names()
     analyses = []
     for path in options.files:
         with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
@@ -163,7 +164,7 @@ def _report(options) -> None:
             _refuse_copy(record, [each.record for each in analyses])
             if options.redact:
                 record.redact()
-            analyses.append(Analysis(record, progress))
+            analyses.append(Analysis(record, progress, names=names))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
     _refuse_of_transactions(options, whole)

@@ -27,6 +27,7 @@ from syncopate.records.naming import (
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
 from syncopate.records.sharedmemory import SharedMemory
+from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
@@ -141,13 +142,15 @@ class Analysis:
         progress: Callable[[str], None] = lambda text: None,
         symbolizer: Symbolizer | None = None,
         with_events: bool = True,
+        names: Names | None = None,
     ):
-        """`symbolizer`: one for the same maps, which remembers. Without events, which are most of
-        a record, there are no stacks of waiters and holders, and nobody blocks anybody."""
+        """`symbolizer`: one for the same maps, which remembers; `names`: what tells names, one of
+        several records. Without events, which are most of a record, there are no stacks of waiters
+        and holders, and nobody blocks anybody."""
         self.record = record
         header = record.header
         self.symbolizer = symbolizer or Symbolizer(
-            record.maps(), header.start_realtime_ns, record.stand_ins
+            record.maps(), header.start_realtime_ns, record.stand_ins, names
         )
         self.shared_memory = SharedMemory(record.maps())
         self.stacks = record.stacks()

@@ -39,7 +39,6 @@ class Members:
 
     def __init__(self, analysis: Analysis):
         self._of, self._names = analysis, analysis.symbolizer.names
-        self._programs: dict[str, Program] = {}
 
     def name(self, group: Group) -> Named | None:
         """What these locks are; None where that is not known, or not the same of all."""
@@ -96,7 +95,7 @@ class Members:
         return found and Named(found.name, _place(found))
 
     def _program(self, path: str) -> Program:
-        return self._programs.setdefault(path, Program(path))
+        return self._names.program(path)
 
     def _call(self, place: CodePlace) -> Instruction | None:
         function = self._program(place.path).function(place.function)

@@ -184,7 +184,7 @@ class SectionCode:
 
     def _program(self, path: str) -> tuple[Program, Walker]:
         if path not in self._programs:
-            program = Program(path)
+            program = self._of.symbolizer.names.program(path)
             self._programs[path] = program, Walker(program)
         return self._programs[path]
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from syncopate.base import paths
 from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
+from syncopate.symbols.machinecode import Program
 
 SECONDS, FETCHING = 120, 900  # for one file; where debug information may have to be fetched
 PAGE = 4096
@@ -61,6 +62,13 @@ class Names:
         self._process: subprocess.Popen | None = None
         self._trouble: str | None = None
         self._identities: dict[str, Identity | None] = {}
+        self._programs: dict[str, Program] = {}
+
+    def program(self, path: str) -> Program:
+        """The machine code of a file."""
+        if path not in self._programs:
+            self._programs[path] = Program(path)
+        return self._programs[path]
 
     def trouble(self) -> str | None:
         """Why nothing can be asked; None where the tool runs."""

@@ -118,15 +118,22 @@ class CodePlace(NamedTuple):
 class Symbolizer:
     """Names addresses of one recorded process."""
 
-    def __init__(self, maps: str, recorded_at_ns: int = 0, stand_ins: StandIns | None = None):
+    def __init__(
+        self,
+        maps: str,
+        recorded_at_ns: int = 0,
+        stand_ins: StandIns | None = None,
+        names: Names | None = None,
+    ):
         """`maps` is text as in /proc/PID/maps, with the lines that src/record/build_ids.h
         describes; later lines win where two cover one address.
 
         `recorded_at_ns` (since the epoch) finds modules that changed after the recording where
-        there are no such lines. `stand_ins` are read in place of the files that maps name.
+        there are no such lines. `stand_ins` are read in place of the files that maps name. `names`
+        answers for several processes, which mostly have the same files.
         """
         self._stand_ins = stand_ins or StandIns()
-        self.names = Names()
+        self.names = names or Names()
         self._notes: list[str] = []
         self._recorded_at = recorded_at_ns
         self._modules: dict[tuple[str, int], _Module | None] = {}  # by path and first address

@@ -7,6 +7,7 @@ import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
+from syncopate.base import paths
 from syncopate.launch import kernelview
 from syncopate.records.processes import _locks as one_view
 from syncopate.records.processes import in_order
@@ -369,3 +370,21 @@ def test_one_view_in_json(tmp_path):
     assert (lock["called"], lock["processes"], lock["members"]) == ("pool_lock", 2, 2)
     assert lock["lost_ns"] == view["lost_ns"] == sum(each["lost_ns"] for each in records)
     assert view["lost_share"] == lock["lost_share"] > 0
+
+
+def test_names_of_many_processes_are_asked_of_one_tool(tmp_path):
+    """They have the same files: a tool for each would read these again for each."""
+    tool = paths.find(paths.NAMES_TOOL)
+    if tool is None:
+        pytest.skip("syncopate-names was not built")
+    program = compile_c(FORKS, tmp_path / "server", "-O2", "-g", "-pthread")
+    assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
+    native = tmp_path / "native"
+    (native / "bin").mkdir(parents=True)
+    instead = native / paths.NAMES_TOOL
+    instead.write_text(f'#!/bin/sh\necho x >> {tmp_path}/started\nexec "{tool}" "$@"\n')
+    instead.chmod(0o755)
+    files = sorted(tmp_path.glob("rec*"))
+    done = run_cli("report", *files, environ={"SYNCOPATE_NATIVE": str(native)})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "started").read_text() == "x\n"

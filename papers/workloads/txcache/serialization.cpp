@@ -27,20 +27,28 @@ constexpr u32 uninstrumented_code = 0x0002, instrumented_code = 0x0001, goes_irr
 
 enum class reason : unsigned char { none, start, switched };
 
-// Threads that have ended leave their counts in `ended`.
+// Of one thread. Without a constructor or destructor, which each access would have to ask for.
 struct thread_counts {
-  serialization counts = {};
-  reason why = reason::none;
-  ~thread_counts();
+  serialization counts;
+  reason why;
+  bool is_listed;
 };
-std::atomic<std::uint64_t> ended[4];
+constinit thread_local thread_counts mine{};
+std::atomic<std::uint64_t> ended[4];  // what threads that have ended leave
 
-thread_counts::~thread_counts() {
-  const std::uint64_t all[] = {counts.transactions, counts.in_flight_switch, counts.start_serial,
-                               counts.abort_serial};
-  for (int i = 0; i < 4; ++i) ended[i].fetch_add(all[i], std::memory_order_relaxed);
+struct at_thread_end {
+  ~at_thread_end() {
+    const std::uint64_t all[] = {mine.counts.transactions, mine.counts.in_flight_switch,
+                                 mine.counts.start_serial, mine.counts.abort_serial};
+    for (int i = 0; i < 4; ++i) ended[i].fetch_add(all[i], std::memory_order_relaxed);
+  }
+};
+
+[[gnu::noinline, gnu::cold]] void list() {
+  thread_local at_thread_end leaver;
+  (void)&leaver;
+  mine.is_listed = true;
 }
-thread_local thread_counts mine;
 
 }  // namespace
 
@@ -52,6 +60,7 @@ void __real__ITM_changeTransactionMode(int mode);
 // Called by the assembler below, before a transaction, or an inner one, begins.
 __attribute__((used)) void txcache_count_begin(u32 properties) {
   if (_ITM_inTransaction() != outside) return;
+  if (!mine.is_listed) list();
   ++mine.counts.transactions;
   const bool alone = (properties & goes_irrevocable) != 0 || (properties & instrumented_code) == 0;
   mine.why = alone ? reason::start : reason::none;

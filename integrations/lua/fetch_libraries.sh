@@ -1,7 +1,7 @@
 #!/bin/sh
 # fetch_libraries.sh FOLDER -- unpacks libraries written in Lua, from Debian's packages, into
 # FOLDER/libraries: dkjson, penlight, luaunit. The system stays as it is. LUA_PATH is to be
-# FOLDER/libraries/usr/share/lua/5.4/?.lua and the same with ?/init.lua. Nothing when they are there.
+# FOLDER/libraries/usr/share/lua/5.4/?.lua. Nothing when they are there.
 set -eu
 [ $# -eq 1 ] || { echo "usage: fetch_libraries.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"

@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from modeled import BUILD, ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "explored_engine"))
 from consumer_orders import orders
+from modeled import BUILD, ROOT
 
 PROGRAM = """
 #include <condition_variable>

@@ -2,7 +2,7 @@
 without the machine, from what a mutex and a condition variable are. No search that runs each order
 once, and takes no two threads for the same, has fewer executions.
 
-    python3 tests/explored_engine/consumer_orders.py N K [WAKE-UPS WITHOUT A CAUSE]
+    python3 tests/cli_machines/consumer_orders.py N K [WAKE-UPS WITHOUT A CAUSE]
 """
 
 import sys

@@ -1,6 +1,6 @@
-// libc_results.cpp -- small results that the C library writes where the caller says: time as text,
-// names, paths, addresses, random states; and strings of wide characters, std::wstring's copies
-// included. Announced as what the call reads and writes; the C library does the work.
+// call_results.cpp -- small results that the C library writes where the caller says: time as text,
+// names, addresses, random states; and strings of wide characters, std::wstring's copies included.
+// A race with them is found. They cost no time: only this machine looks at them.
 #include <cstdlib>
 #include <cstring>
 #include <ctime>

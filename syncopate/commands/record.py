@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import json
 import os
-import resource
-import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
 
 from syncopate.base import clashes, optiontable, paths, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
-from syncopate.commands.run import start
+from syncopate.commands.recordkept import is_kept, keep_measured
+from syncopate.commands.recordrun import leave_as, run_and_wait, stop_forwarding, wait_for
 from syncopate.launch import jvm, kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
-from syncopate.records import recordfile, recordformat, recordstamps
+from syncopate.records import recordformat, recordstamps
 from syncopate.records.looks import Looks
 
 HELP = """\
@@ -105,18 +101,6 @@ BESIDE_AGENT = [
 ]
 
 NAMED = 4  # processes in one line
-
-# A terminal sends the first two to the whole foreground group, hence to the program as well.
-FORWARDED = {
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-    signal.SIGWINCH,
-}
 
 
 def main(arguments: list[str]) -> int:
@@ -298,76 +282,6 @@ def prove_room(record: str) -> None:
         os.unlink(record)
 
 
-def run_and_wait(
-    path: str,
-    command: list[str],
-    environ: dict[str, str],
-    meters: energy.Session,
-    looks: Looks,
-    before_program: Callable[[int], None] | None = None,
-) -> int:
-    """Runs the program to its end and passes signals on. Returns what waitpid says.
-
-    `before_program` gets the process's id and returns before the program starts in it; where it
-    raises a Failure, none does.
-    """
-    watched = FORWARDED | {signal.SIGCHLD}
-    inherited = signal.getsignal(signal.SIGCHLD)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave no status to wait for
-    gate, opened = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(opened)
-        if not os.read(gate, 1):
-            os._exit(FAILED)
-        os.close(gate)
-        try:
-            signal.signal(signal.SIGCHLD, inherited)
-            preload.restore_signals()
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            start(path, command, environ)
-        except Failure as failure:
-            os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
-            os._exit(failure.status)
-    os.close(gate)
-    try:
-        if before_program is not None:
-            before_program(child)
-        os.write(opened, b"+")
-    finally:
-        os.close(opened)
-    return wait_for(child, before, meters, looks)
-
-
-def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> int:
-    """Waits until a child has ended, and passes signals on to it. `before`: the mask to go back to.
-    Requires: what is watched here is blocked."""
-    watched = FORWARDED | {signal.SIGCHLD}
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)  # its signal may have come before we waited
-        if done:
-            looks.ended(child)
-            stop_forwarding(before)
-            return status
-        event = signal.sigtimedwait(watched, looks.period)
-        meters.sample()
-        if event is None:
-            looks.look_if_due()
-        elif event.si_signo != signal.SIGCHLD and event.si_code <= 0:
-            # From a process; what the terminal sends has reached the child itself.
-            looks.look()  # the signal may end the program
-            os.kill(child, event.si_signo)
-
-
-def stop_forwarding(before: set) -> None:
-    """Goes back to that mask. A Ctrl-C that has ended the program is pending for us, too, where the
-    program was the first to get it: it is done, and not for what is left to do."""
-    while signal.sigtimedwait(FORWARDED, 0) is not None:
-        pass
-    signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
-
-
 def go_on(arguments: list[str]) -> int:
     """What is left of a recording that src/launcher/record.cpp began. `arguments`: the child, what
     waitpid said of it ("-": it runs), when it began and ended (ns), the mask to go back to as a
@@ -394,48 +308,6 @@ def go_on(arguments: list[str]) -> int:
     return leave_as(status, is_kept(record, named, options))
 
 
-def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
-    """Adds energy and processor time to the record, as far as they fit in."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = {
-        "seconds": round(seconds, 6),
-        "user_seconds": used.ru_utime,
-        "system_seconds": used.ru_stime,
-        **meters.finish(),
-    }
-    while len(text := json.dumps(found)) > recordformat.MEASURED.size:
-        (found["rejected"] or found["meters"]).pop()
-    with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
-        recordstamps.write_measured(record, text)
-
-
-def is_kept(record: str, named: str, options: dict) -> bool:
-    """Writes the bundle that was asked for and says where what is. Returns: whether it is
-    there."""
-    is_packed = pack(options, record)
-    if "--quiet" not in options:
-        say_where(record, named, options)
-    return is_packed
-
-
-def pack(options: dict, record: str) -> bool:
-    """Writes the bundle that was asked for; what is wrong with it is one line, since the program
-    has run, and its record is there. Returns: whether nothing is."""
-    if "--bundle" not in options or not os.path.exists(record):
-        return True
-    from syncopate.records import bundle  # here: most recordings need neither
-
-    named = options["--bundle"]
-    try:
-        bundle.of_records(named, [record, *recordstamps.children_of(record)])
-    except Failure as failure:
-        print(f"syncopate: {failure}", file=sys.stderr)
-        return False
-    if "--quiet" not in options:
-        print(f"syncopate: wrote {shown(named)}", file=sys.stderr)
-    return True
-
-
 def _say_left_out(processes: list[int]) -> None:
     """Those that the recorded one had started before."""
     if processes:
@@ -446,65 +318,3 @@ def _say_left_out(processes: list[int]) -> None:
             f" before {'is' if one else 'are'} not in it ({some}); -p records one of these",
             file=sys.stderr,
         )
-
-
-def say_where(record: str, named: str, options: dict) -> None:
-    where = shown(named)
-    if not os.path.exists(record):
-        needs = ""
-        if "--tm" in options:
-            needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)"
-        elif openmp.wanted(options):
-            needs = ", or calls no OpenMP runtime that it has loaded"
-        print(
-            f"syncopate: no record was written to {where}: the program ended before the library"
-            f" started, or replaced its environment{needs}",
-            file=sys.stderr,
-        )
-        return
-    others = also_written(record)
-    also = f" (and {' and '.join(others)} in {where}.*)" if others else ""
-    typed = shown(shlex.quote(named))
-    every = f" {typed}.[0-9]*" if others else ""
-    header = header_of(record)
-    lack = recordformat.lack_of_room(header.flags) if header else None
-    until = f", until {lack}" if lack else ""
-    without = header.without_record() if header else None
-    until += f", but {without}" if without else ""
-    print(
-        f"syncopate: recorded in {where}{also}{until}; to read it: syncopate report {typed}{every}",
-        file=sys.stderr,
-    )
-
-
-def also_written(record: str) -> list[str]:
-    """What records there are beside this one, which have the numbers of their processes."""
-    others = recordstamps.children_of(record)
-    own = ""
-    with contextlib.suppress(Failure):  # damaged or not ours, which the report tells
-        own = str(recordfile.Record(record).header.process_id)
-    became = sum(other[len(record) + 1 :].split(".")[0] == own for other in others)
-    counts = {"of child processes": len(others) - became, "of what it became by exec": became}
-    return [f"{count} {of}" for of, count in counts.items() if count]
-
-
-def header_of(record: str) -> recordformat.Header | None:
-    try:
-        return recordfile.Record(record).header
-    except Failure:
-        return None  # damaged or not ours, which the report tells
-
-
-def leave_as(status: int, is_kept: bool) -> int:
-    """The exit status of the program; when a signal ended it, ends this process by the same one.
-    A program that did well has not been recorded well where what was asked for is not kept."""
-    if not os.WIFSIGNALED(status):
-        return os.WEXITSTATUS(status) or (0 if is_kept else FAILED)
-    number = os.WTERMSIG(status)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped core if it was to
-    sys.stderr.flush()
-    if number not in (signal.SIGKILL, signal.SIGSTOP):
-        signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-    os.kill(os.getpid(), number)
-    return 128 + number

@@ -185,7 +185,7 @@ def test_ctrl_c_reaches_the_program_once(native, tmp_path):
 PENDING = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from syncopate.commands import record
+from syncopate.commands import recordrun
 from syncopate.machines import energy
 from syncopate.records.looks import Looks
 child = os.fork()
@@ -193,9 +193,9 @@ if child == 0:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
 os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-before = signal.pthread_sigmask(signal.SIG_BLOCK, record.FORWARDED | {signal.SIGCHLD})
+before = signal.pthread_sigmask(signal.SIG_BLOCK, recordrun.FORWARDED | {signal.SIGCHLD})
 os.kill(os.getpid(), signal.SIGINT)
-print(record.wait_for(child, before, energy.Session.without_meters(), Looks("none")))
+print(recordrun.wait_for(child, before, energy.Session.without_meters(), Looks("none")))
 """
 
 

@@ -9,7 +9,7 @@ from conftest import run_cli
 from make_record import RecordBuilder
 
 from syncopate.base import paths
-from syncopate.commands import record
+from syncopate.commands import recordkept
 from syncopate.machines import energy
 from syncopate.records import waiting
 from syncopate.records.analysis import Analysis
@@ -207,7 +207,7 @@ def test_many_meters_fit_in(monkeypatch, tmp_path):
             return {"meters": [meter] * 64, "rejected": [{"name": "n" * 99, "why": "w" * 99}] * 9}
 
     path = two_locks().write(tmp_path / "r")
-    record.keep_measured(str(path), Many(), 1.0)
+    recordkept.keep_measured(str(path), Many(), 1.0)
     text = Record(str(path)).header.measured
     assert len(text) <= MEASURED.size
     assert len(waiting.measured(text)["meters"]) > 10

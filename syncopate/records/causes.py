@@ -363,9 +363,12 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
     of = watched(lock)
     so_long = _as_long_as_slices(lock)
     seldom = of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long
-    if of["watched"] < FEW_HOLDS or seldom:
-        yield from _unserved(lock, results)
-        return
+    too_few = of["watched"] < FEW_HOLDS or seldom
+    if too_few or of["preempted"] < FEW_HOLDS:
+        told = list(_unserved(lock, results))
+        if told or too_few:
+            yield from told
+            return
     # Who wakes another thread, or is woken, is often taken off for a moment; what it sleeps between
     # is longer.
     if of["slept"] >= max(MOSTLY * of["watched"], of["preempted"]):

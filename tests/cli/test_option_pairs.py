@@ -14,7 +14,16 @@ from syncopate import __main__ as command_line
 from syncopate.base import preloading
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG
-from syncopate.commands import check, commandhelp, record, report, run, simulate, top
+from syncopate.commands import (
+    check,
+    commandhelp,
+    record,
+    recordkept,
+    report,
+    run,
+    simulate,
+    top,
+)
 from syncopate.records.recordformat import WaitKind
 from syncopate.tuning import session
 
@@ -223,7 +232,8 @@ class Nothing:
 def stand_in(monkeypatch):
     """Nothing is started, and nothing is looked at."""
     for module, names in {
-        record: ["run_and_wait", "keep_measured", "say_where", "Watch"],
+        record: ["run_and_wait", "keep_measured", "Watch"],
+        recordkept: ["say_where"],
         record.kernelview: ["obstacle", "process_named", "KernelRecorder"],
         record.jvm: ["runs_java", "in_environment"],
         top: ["_watch", "Watched", "Attached"],

@@ -211,7 +211,7 @@ def test_locks_of_several_processes_are_those_alone(tmp_path):
         records.append(builder.write(tmp_path / str(number)))
     text = run_cli("report", *records).stdout
     told = text.partition("The same locks in several processes\n")[2].partition("\n\n")[0]
-    assert [line.split()[:2] for line in told.splitlines()[1:]] == [["0xa000", "2"]]
+    assert [line.split()[:3] for line in told.splitlines()[1:]] == [["0xa000", "-", "2"]]
 
 
 def test_folded_stacks_of_waiters_and_holders(record):

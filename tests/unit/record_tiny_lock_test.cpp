@@ -41,10 +41,10 @@ TEST(RecordTinyLock, AHolderThatWasStoppedIsWaitedFor) {
     if (!lock.lock()) return 1;
     bool taken = false;
     std::thread other([&] { taken = lock.lock(); });
-    sleep_for(milliseconds(100));  // it waits
+    sleep_for(milliseconds(100));              // it waits
+    auto before = clock::now(), now = before;  // it may be stopped just behind the next line
     if (write(ready, "", 1) != 1) return 2;
-    for (auto before = clock::now(), now = before; now - before < milliseconds(500);
-         before = std::exchange(now, clock::now()))
+    for (; now - before < milliseconds(500); before = std::exchange(now, clock::now()))
       sleep_for(milliseconds(10));
     sleep_for(milliseconds(300));  // the process goes on: the other thread looks at this one
     lock.unlock();

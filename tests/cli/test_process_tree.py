@@ -374,9 +374,7 @@ def test_one_view_in_json(tmp_path):
 
 def test_names_of_many_processes_are_asked_of_one_tool(tmp_path):
     """They have the same files: a tool for each would read these again for each."""
-    tool = paths.find(paths.NAMES_TOOL)
-    if tool is None:
-        pytest.skip("syncopate-names was not built")
+    tool = paths.require(paths.NAMES_TOOL)
     program = compile_c(FORKS, tmp_path / "server", "-O2", "-g", "-pthread")
     assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
     native = tmp_path / "native"

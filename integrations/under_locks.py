@@ -16,9 +16,7 @@ One row for each lock; exit status 1 where an answer was wrong, or the program f
 
 import argparse
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -27,17 +25,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import Pipe, Process
 from pathlib import Path
-from socket import create_connection, socket
+from socket import create_connection
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "integrations/memcached"))
+import load  # noqa: E402
+
 LOCKS = (
     "tatas:spin", "ticket:spin", "htm_1", "htm_10", "htm_10_fb_aahtm", "speculative_tatas",
     "speculative_ticket", "priority", "tatas:speculate", "ticket:speculate",
 )  # fmt: skip
-CLIENTS = 4
+CLIENTS = load.THREADS
 BATCH = 200
 KEYS = 300  # of each client
-STARTS = 60.0  # seconds until a server must listen
 LATE = 300.0  # an answer that takes longer hangs
 KYOTO = (
     ("order", "-th", "4", "-rnd", "-bnum", "20000", "20000"),
@@ -125,41 +125,12 @@ def ask(port: int, text: str, lines: int) -> list[str]:
         return [replies.readline().strip() for _ in range(lines)]
 
 
-def free_port() -> int:
-    with socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
-
-
 def memcached(command: list[str], seconds: float, log: Path) -> int:
     """Answers, all right, of one server under its clients."""
-    port = free_port()
-    options = ["-p", str(port), "-U", "0", "-l", "127.0.0.1", "-t", str(CLIENTS), "-u", "root"]
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            [*command, *options, "-m", "256"], stdout=out, stderr=out, start_new_session=True
-        )
-    try:
-        listens(port, server)
+    with load.server(command, {}, str(log)) as port:
         for number in range(CLIENTS):
             ask(port, f"set shared_{number} 0 0 1\r\n0\r\n", 1)
         return clients(port, seconds)
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGINT)
-        status = server.wait(LATE)
-        if sys.exc_info()[0] is None and status not in (0, -signal.SIGINT, 128 + signal.SIGINT):
-            raise WrongAnswer(f"ended with {status}")
-
-
-def listens(port: int, server: subprocess.Popen) -> None:
-    end = time.monotonic() + STARTS
-    while server.poll() is None and time.monotonic() < end:
-        try:
-            return create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-    raise WrongAnswer("does not listen")
 
 
 def clients(port: int, seconds: float) -> int:
@@ -216,7 +187,7 @@ def row(options: argparse.Namespace, lock: str, folder: Path) -> tuple[str, bool
     of = kyoto if "kccachetest" in Path(options.program).name else memcached
     try:
         done = of(command, options.seconds, folder / f"{lock.replace(':', '_')}.log")
-    except (WrongAnswer, subprocess.TimeoutExpired) as error:
+    except (WrongAnswer, RuntimeError, subprocess.TimeoutExpired) as error:
         return f"| `{lock}` | WRONG: {error} |", False
     what = "runs" if of is kyoto else "answers"
     return f"| `{lock}` | {done:,} {what}{did(syncopate, record) if options.record else ''} |", True

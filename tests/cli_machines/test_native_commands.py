@@ -97,6 +97,8 @@ def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("modeled")
     for machine, rounds in {"simulated": 20, "explored": 1, "emulated": 100}.items():
         build(folder, machine, PROGRAM, machine, (f"-DROUNDS={rounds}",))
+        build(folder, f"{machine}_clang", PROGRAM, machine,
+              (f"-DROUNDS={rounds}", "-O3", "--compiler=clang++"))  # fmt: skip
     return folder
 
 
@@ -107,6 +109,17 @@ def test_it_is_refused(programs, machine, command):
     assert said.count("\n") == 1 and said.startswith("syncopate: ")
     assert f"compiled for the {machine} machine" in said
     assert f"`{INSTEAD[machine]} ./{machine}`" in said
+
+
+def test_who_compiled_it_does_not_matter(programs):
+    for machine in sorted(INSTEAD):
+        name = f"./{machine}_clang"
+        assert f"compiled for the {machine} machine" in syncopate(
+            "run", name, folder=programs, fails=2
+        )
+        shell = ("sh", "-c", f"{name}; true")
+        alone = said_by(name, folder=programs, SYNCOPATE_LOCK="mcs")
+        assert syncopate("run", "--lock", "mcs", "--", *shell, folder=programs) == alone
 
 
 @pytest.mark.parametrize("how", LEAVING, ids=" ".join)

@@ -259,3 +259,51 @@ def test_a_program_that_calls_no_loaded_runtime_is_said_to_be_one(tmp_path, link
     done = run_cli("record", "--omp", "-o", tmp_path / "none.rec", "--", program)
     assert done.returncode == 0
     assert done.stderr.endswith("environment, or calls no OpenMP runtime that it has loaded\n")
+
+
+OTHERS = """\
+#define APART __attribute__((noinline))
+APART void limited(void) {
+#pragma omp parallel num_threads(8)
+  {
+#pragma omp barrier
+  }
+}
+APART int reduced(void) {
+  int n = 0;
+#pragma omp parallel num_threads(3) reduction(task, + : n)
+  {
+#pragma omp task in_reduction(+ : n)
+    ++n;
+#pragma omp barrier
+  }
+  return n;
+}
+APART void ours(void) {
+#pragma omp parallel num_threads(3)
+  {
+#pragma omp barrier
+  }
+}
+int main(void) {
+  limited();
+  const int n = reduced();
+  for (int i = 0; i < 5; ++i) ours();
+  return n == 3 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("regions", ["runtime", "kept"])
+def test_regions_that_stay_the_runtimes(tmp_path, regions):
+    """Task reductions, and another number of threads than was asked for: docs/openmp.md."""
+    (tmp_path / "others.c").write_text(OTHERS)
+    program = compiled(tmp_path / "others", tmp_path / "others.c")
+    record = tmp_path / "others.rec"
+    command = ["record", "--omp", "--omp-regions", regions, "-q", "-o", record, "--", program]
+    done = run_cli(*command, OMP_THREAD_LIMIT="3", OMP_DYNAMIC="false")
+    assert (done.returncode, done.stderr) == (0, "")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    called = [lock["called"] for lock in results["locks"] if lock["object"] == "barrier"]
+    within = [name for name in called if not name.startswith("region ")]
+    assert within and all("ours" in name for name in within), called

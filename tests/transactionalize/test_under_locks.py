@@ -1,4 +1,4 @@
-"""integrations/under_locks.py sees each wrong answer of a server, and each test that fails."""
+"""integrations/memcached/under_locks.py sees each wrong answer of a server, and each test that fails."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "integrations/under_locks.py"
+SCRIPT = ROOT / "integrations/memcached/under_locks.py"
 # Starts what stands behind --, whatever the lock.
 STAND_IN = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
 # memcached's commands, with a fault at the given answer.

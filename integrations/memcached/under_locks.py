@@ -18,7 +18,6 @@ import argparse
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,10 +26,9 @@ from multiprocessing import Pipe, Process
 from pathlib import Path
 from socket import create_connection
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "integrations/memcached"))
-import load  # noqa: E402
+import load
 
+ROOT = Path(__file__).resolve().parents[2]
 LOCKS = (
     "tatas:spin", "ticket:spin", "htm_1", "htm_10", "htm_10_fb_aahtm", "speculative_tatas",
     "speculative_ticket", "priority", "tatas:speculate", "ticket:speculate",

@@ -1,4 +1,4 @@
-"""integrations/memcached/under_locks.py sees each wrong answer of a server, and each test that fails."""
+"""under_locks.py of integrations/memcached sees each wrong answer, and each test that fails."""
 
 import subprocess
 import sys

@@ -25,9 +25,11 @@ set(SYNCOPATE_INSTRUMENTED_DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/syncopate-in
 if(SYNCOPATE_MODELED_MACHINES)
   install(TARGETS syncopate-simulated syncopate-explored syncopate-emulated EXPORT syncopateTargets
     LIBRARY COMPONENT machines)
-  if(TARGET syncopate-clang)
-    install(TARGETS syncopate-clang LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT machines)
-  endif()
+  foreach(plugin syncopate-clang syncopate-gcc)
+    if(TARGET ${plugin})
+      install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT machines)
+    endif()
+  endforeach()
   install(DIRECTORY "${SYNCOPATE_INSTRUMENT_INCLUDE}/"
     DESTINATION "${SYNCOPATE_INSTRUMENTED_DESTINATION}" COMPONENT machines)
   # Again, for those who install this component alone.

@@ -1,7 +1,7 @@
 # Code for modeled machines. Installed with the library: find_package(syncopate) defines
 #   syncopate_target_machine(TARGET simulated|explored|emulated)
 # Needs: SYNCOPATE_INSTRUMENT_INCLUDE, SYNCOPATE_PUBLIC_INCLUDE, the folders of our headers. May have:
-# SYNCOPATE_CLANG_PLUGINS, the plugins for clang but for their ending, MAJOR.so.
+# SYNCOPATE_CLANG_PLUGINS, SYNCOPATE_GCC_PLUGINS: compilers' plugins but for their ending, MAJOR.so.
 
 # What makes a compiler show every access to a machine. The same list is in the compiler wrapper
 # (syncopate c++).
@@ -32,6 +32,15 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
 # The explored machine has functions tell of their returns, to know which variables are gone: in
 # targets with the property TELLS_RETURNS.
+# What the compiler's sanitizer leaves out a plugin of ours shows, where there is one.
+function(syncopate_plugin target compiler plugins option)
+  string(REGEX MATCH "^[0-9]+" major "${CMAKE_CXX_COMPILER_VERSION}")
+  set(plugin "${plugins}${major}.so")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL compiler AND EXISTS "${plugin}")
+    target_compile_options(${target} PRIVATE "${option}${plugin}" -DSYNCOPATE_STRUCTS_SEEN)
+  endif()
+endfunction()
+
 function(syncopate_instrument target)
   foreach(compiler GNU CLANG)
     string(REPLACE "entry-exit=0" "entry-exit=$<BOOL:$<TARGET_PROPERTY:TELLS_RETURNS>>"
@@ -42,11 +51,7 @@ function(syncopate_instrument target)
     $<$<COMPILE_LANG_AND_ID:C,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>
     $<$<COMPILE_LANG_AND_ID:C,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>)
-  string(REGEX MATCH "^[0-9]+" major "${CMAKE_CXX_COMPILER_VERSION}")
-  set(plugin "${SYNCOPATE_CLANG_PLUGINS}${major}.so")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND EXISTS "${plugin}")
-    target_compile_options(${target} PRIVATE "-fpass-plugin=${plugin}")
-  endif()
+  syncopate_plugin(${target} Clang "${SYNCOPATE_CLANG_PLUGINS}" -fpass-plugin=)
   # machine.h then asks the machine's library.
   target_include_directories(${target} BEFORE PRIVATE "${SYNCOPATE_INSTRUMENT_INCLUDE}")
   target_include_directories(${target} PRIVATE "${SYNCOPATE_PUBLIC_INCLUDE}")
@@ -61,6 +66,14 @@ function(syncopate_target_machine target machine)
     set_target_properties(${target} PROPERTIES TELLS_RETURNS ON)
   endif()
   syncopate_instrument(${target})
+  if(NOT machine STREQUAL "simulated")  # whose results stay comparable
+    syncopate_plugin(${target} GNU "${SYNCOPATE_GCC_PLUGINS}" -fplugin=)
+    if(TARGET syncopate-gcc)
+      target_compile_options(${target} PRIVATE -fplugin=$<TARGET_FILE:syncopate-gcc>
+        -DSYNCOPATE_STRUCTS_SEEN)
+      add_dependencies(${target} syncopate-gcc)
+    endif()
+  endif()
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fno-pie)
   target_link_options(${target} PRIVATE -no-pie)

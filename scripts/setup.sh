@@ -115,6 +115,14 @@ esac
 missing=$(missing_of $packages)
 # shellcheck disable=SC2086
 [ -z "$missing" ] || install_packages $missing
+# Headers for plugins of the compiler that is there: the package is named by its version.
+case $1 in
+  test | long)
+    missing=$(missing_of "gcc-$(g++ -dumpversion | sed 's/[.].*//')-plugin-dev")
+    # shellcheck disable=SC2086
+    [ -z "$missing" ] || install_packages $missing
+    ;;
+esac
 mkdir -p build
 [ "$1" = demo ] || make_venv
 [ "$1" != long ] || get_node_tools

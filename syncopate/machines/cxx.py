@@ -137,10 +137,10 @@ class Steps:
         self.before, self.after = instrumented.compile_flags(
             machine, self.is_clang, self.line.compile
         )
-        compiles = self.is_clang and self.line.sources
-        self.plugin = instrumented.clang_plugin(self.compiler) if compiles else None
-        if self.plugin:
-            self.after.append(f"-fpass-plugin={self.plugin}")
+        self.plugin: list[str] = []
+        if self.line.sources:
+            self.plugin = instrumented.plugin_flags(self.compiler, self.is_clang, machine)
+        self.after += self.plugin
 
     def _refuse_impossible(self) -> None:
         line = self.line

@@ -113,9 +113,19 @@ def _major_version(compiler: list[str]) -> str:
     return said.strip().partition(".")[0]
 
 
-def clang_plugin(compiler: list[str]) -> str | None:
-    """What makes this clang show accesses of every size (a plugin of the front end), or None."""
-    return paths.find(f"lib/libsyncopate-clang{_major_version(compiler)}.so")
+def plugin_flags(compiler: list[str], is_clang: bool, machine: str) -> list[str]:
+    """What makes this compiler show what its sanitizer leaves out (a plugin of ours); [] without.
+
+    gcc's changes how many accesses structs are; what the simulated machine says stays comparable.
+    """
+    if not is_clang and machine == "simulated":
+        return []
+    kind = "clang" if is_clang else "gcc"
+    path = paths.find(f"lib/libsyncopate-{kind}{_major_version(compiler)}.so")
+    if path is None:
+        return []
+    option = "-fpass-plugin=" if is_clang else "-fplugin="
+    return [option + path, "-DSYNCOPATE_STRUCTS_SEEN"]
 
 
 def too_old(compiler: list[str], is_clang: bool) -> str | None:

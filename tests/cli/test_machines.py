@@ -157,6 +157,18 @@ def test_clang_gets_the_plugin_of_its_version(tools, tmp_path):
     assert option.endswith(f"/lib/libsyncopate-clang{said.stdout.split('.')[0]}.so")
 
 
+def test_gcc_gets_the_plugin_of_its_version(tools, tmp_path):
+    for major in range(5, 40):
+        (tmp_path / f"lib/libsyncopate-gcc{major}.so").touch()
+    said = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=True)
+    for machine, told in (("explored", True), ("emulated", True), ("simulated", False)):
+        words = commands(tools, "--compiler=g++", "-c", "a.cpp", machine=machine)[0]
+        plugins = [word for word in words if "-fplugin" in word]
+        assert ("-DSYNCOPATE_STRUCTS_SEEN" in words) == told and len(plugins) == int(told)
+        major = said.stdout.strip().split(".")[0]
+        assert all(word.endswith(f"/lib/libsyncopate-gcc{major}.so") for word in plugins)
+
+
 @pytest.mark.parametrize(
     ("name", "version", "said"),
     [

@@ -37,7 +37,7 @@ def compiled(source: str | Path, compiler: str, level: str, folder: Path) -> Pat
     words = ["cc", f"--compiler={c}"] if is_c else ["c++", f"--compiler={cxx}", "-std=c++20"]
     folder.mkdir(exist_ok=True)
     program = folder / source.name.replace(".", "_")
-    words += ["--machine=explored", level, "-pthread", str(source), "-o", str(program)]
+    words += ["--machine=explored", level, "-pthread", str(source), "-lm", "-o", str(program)]
     subprocess.run(
         [sys.executable, "-m", "syncopate", *words],
         env={**os.environ, "SYNCOPATE_NATIVE": BUILD, "PYTHONPATH": str(ROOT)},
@@ -183,6 +183,66 @@ def test_what_compilers_show(compiler: str, tmp_path: Path) -> None:
     ]:
         _, said = explored(program, name, "jobs=1")
         assert f"explored: {how}" in said, f"{name}: {said}"
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("source", ["structs.cpp", "by_value.c", "out_arguments.c"])
+def test_structs_and_out_arguments(source: str, compiler: str, tmp_path: Path) -> None:
+    program = compiled(source, compiler, "-O2", tmp_path)
+    wrong = wrong_ones(program, source, "jobs=1")
+    assert not wrong, "\n".join(wrong)
+
+
+ASSEMBLY = """
+#include "pauses.h"
+static int word;
+static void set(void) { __asm__ volatile("movl $1, %0" : "=m"(word)); }
+int main(void) {
+  int result;
+  __asm__ volatile("" ::: "memory");
+  __asm__ volatile("pause");
+  fences();
+  set();
+  __asm__("movl $0, %0" : "=r"(result));
+  __asm__ volatile("movl $0, (%0)" ::"r"(&word));
+  return result;
+}
+"""
+FENCES = 'static inline void fences(void) { __asm__ volatile("mfence" ::: "memory"); }\n'
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_assembly_that_may_touch_memory_is_named(compiler: str, level: str, tmp_path: Path) -> None:
+    (tmp_path / "pauses.h").write_text(FENCES)
+    source = tmp_path / "assembly.c"
+    source.write_text(ASSEMBLY)
+    _, said = explored(compiled(source, compiler, level, tmp_path / "out"), "", "jobs=1")
+    places = "assembly.c:11, assembly.c:4, pauses.h:1"
+    assert said.endswith(f", 1 threads, not seen: inline assembly at {places}\n"), said
+
+
+def test_what_no_plugin_shows_is_said(tmp_path: Path) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = compiled(source, "gcc", "-O0", tmp_path / "out")
+    assert "not seen" not in explored(program, "", "jobs=1")[1]
+    program = tmp_path / "without"
+    words = ["cc", "--machine=explored", "--compiler=gcc"]
+    shown = subprocess.run(
+        [sys.executable, "-m", "syncopate", *words, "--show", str(source), "-o", str(program)],
+        env={**os.environ, "SYNCOPATE_NATIVE": BUILD, "PYTHONPATH": str(ROOT)},
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+    commands = shown.stdout.replace("/tmp/", f"{tmp_path}/").splitlines()
+    for command in commands:
+        kept = [word for word in command.split() if "plugin" not in word and "SEEN" not in word]
+        subprocess.run(kept, check=True, timeout=60)
+    said = explored(program, "", "jobs=1")[1]
+    assert said.endswith("not seen: structs that calls take or return by value\n"), said
 
 
 LIBRARY = """

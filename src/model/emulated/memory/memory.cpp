@@ -143,6 +143,7 @@ void* reallocate_any(void* block, std::size_t bytes, engine::place where) {
   return moved;
 }
 
+void told_block(void**, engine::place) {}
 std::size_t usable_bytes(void* block) { return SYNCOPATE_REAL(malloc_usable_size)(block); }
 
 }  // namespace syncopate::instrument

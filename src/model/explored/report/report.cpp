@@ -258,6 +258,20 @@ static const char* languages(const verdict& v) {
   return v.stores.cxx20 ? "C++17 and C17 in some files" : "C++17 and C17";
 }
 
+// Of the program's own code.
+static std::string not_seen(const verdict& v) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  if (v.structs_unseen) text += ", not seen: structs that calls take or return by value";
+  if (v.assembly.empty()) return text;
+  text += text.empty() ? ", not seen: " : "; ";
+  text += "inline assembly at ";
+  for (std::size_t i = 0; i < v.assembly.size() && i < most; ++i)
+    text += (i == 0 ? "" : ", ") + v.assembly[i];
+  if (v.assembly.size() > most) text += " and " + grouped(v.assembly.size() - most) + " more";
+  return text;
+}
+
 std::string summary(const verdict& v, const options& o) {
   std::string text = "syncopate: explored: ";
   text += name(v.how);
@@ -278,6 +292,7 @@ std::string summary(const verdict& v, const options& o) {
             (v.withheld.sequences ? ", broken only before they are read" : "");
   if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
+  text += not_seen(v);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -371,6 +386,11 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_array();
   if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
+  json.end_array();
+  json.key("not_seen");  // of the program's own code
+  json.begin_array();
+  if (v.structs_unseen) json.value("structs by value");
+  for (const std::string& each : v.assembly) json.value("inline assembly at " + each);
   json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);
   if (v.how == result::failed) {

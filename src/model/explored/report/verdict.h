@@ -55,6 +55,8 @@ struct verdict {
   bool transactions = false;    // some were begun
   bool load_buffering = false;  // could matter to the program (machine::note_load)
   bool ignored = false;         // the program says of accesses that races of theirs are meant
+  std::vector<std::string> assembly;  // places of what is not seen and may touch memory
+  bool structs_unseen = false;        // those that calls take or return by value
   // What could have happened beyond the options (options.h).
   struct {
     bool timeouts = false, jumps = false, turns = false, spurious = false;

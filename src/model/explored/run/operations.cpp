@@ -392,6 +392,7 @@ void machine::access_by_call(address at, std::size_t bytes, engine::kind what, p
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {
+  bytes = std::max<std::size_t>(bytes, 1);  // malloc(0), too, gives an address anew
   forget_visits();
   heap_.note_allocated(at, bytes, from);
   shadow_.forget(at, bytes);

@@ -12,6 +12,7 @@
 #include "model/front/engine.h"
 #include "model/front/names/mappings.h"
 #include "model/front/names/names.h"
+#include "model/front/names/unseen.h"
 #include "model/front/program/begun_files.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_image.h"
@@ -23,6 +24,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <stdio_ext.h>
@@ -155,7 +157,10 @@ void watch_time() {
 // ---- the end ----------------------------------------------------------------------------------
 
 // Returns: whether the files that were asked for are written.
-bool report(const verdict& v, const options& o, const sites& ordered) {
+bool report(verdict v, const options& o, const sites& ordered) {
+  instrument::unseen unseen = instrument::what_is_unseen();
+  v.assembly = std::move(unseen.assembly);
+  v.structs_unseen = unseen.structs;
   if (v.how == result::failed && !o.quiet) say(describe(v.what));
   if (!o.quiet) say(advice(v, o) + summary(v, o));
   bool written = true;

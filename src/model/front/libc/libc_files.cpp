@@ -21,6 +21,7 @@
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
@@ -54,6 +55,16 @@ int wait_for(pollfd* files, nfds_t count, std::int64_t ns, engine::place where) 
   if (ns < 0) return wait_for_files(files, count, nullptr, where);
   const machine::deadline until = after(ns);
   return wait_for_files(files, count, &until, where);
+}
+
+// The same for the program, which looks into `files` itself.
+int wait_for_listed(pollfd* files, nfds_t count, std::int64_t ns, engine::place where) {
+  call_reads(files, count * sizeof *files, where);
+  const int found = wait_for(files, count, ns, where);
+  const int error = errno;
+  for (nfds_t i = 0; i < count; ++i) call_wrote(&files[i].revents, sizeof files[i].revents, where);
+  errno = error;
+  return found;
 }
 
 std::int64_t nanoseconds(const timespec& t) { return t.tv_sec * second + t.tv_nsec; }
@@ -117,6 +128,8 @@ int select_files(int count, fd_set* readable, fd_set* writable, fd_set* other, s
     keep(writable, POLLOUT, POLLOUT | POLLERR);
     keep(other, POLLPRI, POLLPRI);
   }
+  for (fd_set* const each : {readable, writable, other})
+    call_wrote(each, (static_cast<std::size_t>(count) + 7) / 8, where);
   return found;
 }
 
@@ -124,6 +137,7 @@ int select_files(int count, fd_set* readable, fd_set* writable, fd_set* other, s
 int wait_for_epoll(int file, epoll_event* events, int most, std::int64_t ns, engine::place where) {
   for (;;) {
     const int found = SYNCOPATE_REAL(epoll_wait)(file, events, most, 0);
+    if (found > 0) call_wrote(events, std::size_t(found) * sizeof *events, where);
     if (found != 0 || ns == 0) return found;
     const std::uint64_t began = now();
     pollfd one{file, POLLIN, 0};
@@ -188,8 +202,8 @@ using namespace syncopate::instrument;
 
 SYNCOPATE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
   UNLESS_PROGRAM(poll, files, count, milliseconds);
-  return wait_for(files, count, milliseconds < 0 ? -1 : std::int64_t{milliseconds} * 1'000'000,
-                  where);
+  return wait_for_listed(files, count,
+                         milliseconds < 0 ? -1 : std::int64_t{milliseconds} * 1'000'000, where);
 }
 SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const sigset_t* mask) {
   UNLESS_PROGRAM(ppoll, files, count, t, mask);
@@ -199,7 +213,7 @@ SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const
   }
   const masked now(mask);
   if (now.has_ended()) return -1;
-  return wait_for(files, count, t != nullptr ? nanoseconds(*t) : -1, where);
+  return wait_for_listed(files, count, t != nullptr ? nanoseconds(*t) : -1, where);
 }
 SYNCOPATE_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* other,
                             timeval* t) {
@@ -252,11 +266,15 @@ SYNCOPATE_EXPORT int epoll_create1(int flags) noexcept {
 
 SYNCOPATE_EXPORT int accept(int file, sockaddr* from, socklen_t* bytes) {
   UNLESS_PROGRAM(accept, file, from, bytes);
+  const results_of_call told(where, bytes);
+  const written_room room(where, from, bytes);
   return note_opened(
       cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, 0); }), where);
 }
 SYNCOPATE_EXPORT int accept4(int file, sockaddr* from, socklen_t* bytes, int flags) {
   UNLESS_PROGRAM(accept4, file, from, bytes, flags);
+  const results_of_call told(where, bytes);
+  const written_room room(where, from, bytes);
   return note_opened(
       cooperate(file, POLLIN, where, [&] { return accept_socket(file, from, bytes, flags); }),
       where);
@@ -280,8 +298,11 @@ SYNCOPATE_EXPORT int shutdown(int file, int how) noexcept {
 
 // ---- the program's own files --------------------------------------------------------------------
 
-#define NOTE_PAIR(ends, result)                                                            \
-  if ((result) == 0 && by_program(SYNCOPATE_CALLER)) note_own_files((ends)[0], (ends)[1]); \
+#define NOTE_PAIR(ends, result)                             \
+  if ((result) == 0 && by_program(SYNCOPATE_CALLER)) {      \
+    note_own_files((ends)[0], (ends)[1]);                   \
+    call_wrote(ends, 2 * sizeof *(ends), SYNCOPATE_CALLER); \
+  }                                                         \
   return result
 
 SYNCOPATE_EXPORT int pipe(int* ends) noexcept {
@@ -302,6 +323,7 @@ SYNCOPATE_EXPORT int eventfd(unsigned count, int flags) noexcept {
   return file;
 }
 SYNCOPATE_EXPORT int eventfd_read(int file, eventfd_t* value) {
+  const results_of_call told(SYNCOPATE_CALLER, value);
   UNLESS_PROGRAM(eventfd_read, file, value);
   const ssize_t result = cooperate(
       file, POLLIN, where, [&] { return SYNCOPATE_REAL(read)(file, value, sizeof *value); });
@@ -331,6 +353,7 @@ SYNCOPATE_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
 
 SYNCOPATE_EXPORT int timerfd_settime(int file, int flags, const itimerspec* to,
                                      itimerspec* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where) || !is_timer(file))
     return SYNCOPATE_REAL(timerfd_settime)(file, flags, to, before);
@@ -347,6 +370,7 @@ SYNCOPATE_EXPORT int timerfd_settime(int file, int flags, const itimerspec* to,
   return 0;
 }
 SYNCOPATE_EXPORT int timerfd_gettime(int file, itimerspec* current) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, current);
   if (!by_program(SYNCOPATE_CALLER) || !is_timer(file))
     return SYNCOPATE_REAL(timerfd_gettime)(file, current);
   *current = to_spec(timer_of(file));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/library_state.h"
 #include "model/front/program/process_limits.h"
@@ -43,11 +44,13 @@ SYNCOPATE_EXPORT int setrlimit64(__rlimit_resource_t resource, const rlimit64* t
 }
 SYNCOPATE_EXPORT int prlimit(pid_t of, __rlimit_resource resource, const rlimit* to,
                              rlimit* was) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, was);
   if (to != nullptr) KEEPING(keep_limit(static_cast<int>(resource)));
   return SYNCOPATE_REAL(prlimit)(of, resource, to, was);
 }
 SYNCOPATE_EXPORT int prlimit64(pid_t of, __rlimit_resource resource, const rlimit64* to,
                                rlimit64* was) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, was);
   if (to != nullptr) KEEPING(keep_limit(static_cast<int>(resource)));
   return SYNCOPATE_REAL(prlimit64)(of, resource, to, was);
 }
@@ -69,6 +72,7 @@ SYNCOPATE_EXPORT int prctl(int what, ...) noexcept {
   return SYNCOPATE_REAL(prctl)(what, a[0], a[1], a[2], a[3]);
 }
 SYNCOPATE_EXPORT int sigaltstack(const stack_t* to, stack_t* was) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, was);
   if (to != nullptr) KEEPING(keep_signal_stack());
   return SYNCOPATE_REAL(sigaltstack)(to, was);
 }

@@ -238,11 +238,25 @@ TAKE_INTO(readv, call_wrote_parts(to, parts_of(n), got, where), (int file, const
           file, to, n)
 TAKE_INTO(recv, call_wrote(to, got, where), (int file, void* to, std::size_t n, int flags), file,
           to, n, flags)
-TAKE_INTO(recvfrom, call_wrote(to, got, where),
+// Who has sent it, and how long that name is.
+static void wrote_sender(const void* from, const socklen_t* bytes, syncopate::engine::place where) {
+  if (from == nullptr || bytes == nullptr) return;
+  call_wrote(bytes, sizeof *bytes, where);
+  call_wrote(from, *bytes, where);
+}
+static void wrote_message(const msghdr* to, std::size_t got, syncopate::engine::place where) {
+  call_wrote_parts(to->msg_iov, to->msg_iovlen, got, where);
+  call_wrote(&to->msg_flags, sizeof to->msg_flags, where);
+  call_wrote(&to->msg_controllen, sizeof to->msg_controllen, where);
+  call_wrote(to->msg_control, to->msg_controllen, where);
+  if (to->msg_name != nullptr) call_wrote(&to->msg_namelen, sizeof to->msg_namelen, where);
+  call_wrote(to->msg_name, to->msg_namelen, where);
+}
+TAKE_INTO(recvfrom, (call_wrote(to, got, where), wrote_sender(from, bytes, where)),
           (int file, void* to, std::size_t n, int flags, sockaddr* from, socklen_t* bytes), file,
           to, n, flags, address_for(file, from), bytes)
-TAKE_INTO(recvmsg, call_wrote_parts(to->msg_iov, to->msg_iovlen, got, where),
-          (int file, msghdr* to, int flags), file, message_for(file, to).get(), flags)
+TAKE_INTO(recvmsg, wrote_message(to, got, where), (int file, msghdr* to, int flags), file,
+          message_for(file, to).get(), flags)
 PUT(sendto, call_reads(from, n, where),
     (int file, const void* from, std::size_t n, int flags, const sockaddr* to, socklen_t bytes),
     file, from, n, flags, address_for(file, to), bytes)

@@ -123,24 +123,32 @@ OF_LOCALES(freelocale, void, (locale_t which), SYNCOPATE_REAL(freelocale)(which)
   SYNCOPATE_EXPORT result name parameters {                            \
     return by_library([=] { return SYNCOPATE_REAL(name) arguments; }); \
   }
+// The same, with results where the caller says.
+#define KEEPS_AND_WRITES(result, name, parameters, arguments, ...)     \
+  SYNCOPATE_EXPORT result name parameters {                            \
+    const results_of_call told(SYNCOPATE_CALLER, __VA_ARGS__);         \
+    return by_library([=] { return SYNCOPATE_REAL(name) arguments; }); \
+  }
 KEEPS(void, tzset, () noexcept, ())
 KEEPS(iconv_t, iconv_open, (const char* to, const char* from), (to, from))
 KEEPS(int, iconv_close, (iconv_t which), (which))
 KEEPS(passwd*, getpwnam, (const char* name), (name))
 KEEPS(passwd*, getpwuid, (uid_t user), (user))
-KEEPS(int, getpwnam_r,
-      (const char* name, passwd* entry, char* room, std::size_t bytes, passwd** found),
-      (name, entry, room, bytes, found))
-KEEPS(int, getpwuid_r, (uid_t user, passwd* entry, char* room, std::size_t bytes, passwd** found),
-      (user, entry, room, bytes, found))
+KEEPS_AND_WRITES(int, getpwnam_r,
+                 (const char* name, passwd* entry, char* room, std::size_t bytes, passwd** found),
+                 (name, entry, room, bytes, found), entry, room, found)
+KEEPS_AND_WRITES(int, getpwuid_r,
+                 (uid_t user, passwd* entry, char* room, std::size_t bytes, passwd** found),
+                 (user, entry, room, bytes, found), entry, room, found)
 KEEPS(group*, getgrnam, (const char* name), (name))
 KEEPS(group*, getgrgid, (gid_t id), (id))
 KEEPS(hostent*, gethostbyname, (const char* name), (name))
-KEEPS(int, getaddrinfo,
-      (const char* name, const char* service, const addrinfo* wanted, addrinfo** found),
-      (name, service, wanted, found))
+KEEPS_AND_WRITES(int, getaddrinfo,
+                 (const char* name, const char* service, const addrinfo* wanted, addrinfo** found),
+                 (name, service, wanted, found), found)
 KEEPS(void, freeaddrinfo, (addrinfo * found) noexcept, (found))
 #undef KEEPS
+#undef KEEPS_AND_WRITES
 
 SYNCOPATE_EXPORT std::time_t mktime(std::tm* time) noexcept {
   if (by_program(SYNCOPATE_CALLER)) call_wrote(time, sizeof *time, SYNCOPATE_CALLER);

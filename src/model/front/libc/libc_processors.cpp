@@ -8,6 +8,7 @@
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/identity.h"
 
@@ -49,6 +50,7 @@ SYNCOPATE_EXPORT int sched_getcpu() noexcept {
   return static_cast<int>(engine::processor());
 }
 SYNCOPATE_EXPORT int getcpu(unsigned* processor, unsigned* node) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, processor, node);
   UNLESS_ASKED(getcpu, processor, node);
   const engine_scope inside;
   if (processor != nullptr) *processor = engine::processor();

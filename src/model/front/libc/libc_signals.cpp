@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "model/front/libc/blocking.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
@@ -173,6 +174,7 @@ using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
 // ---- waiting ------------------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+  const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigtimedwait)(set, info, limit);
   if (limit != nullptr && (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= second)) {
@@ -182,11 +184,13 @@ SYNCOPATE_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const ti
   return wait_for_signal(set, info, limit, where);
 }
 SYNCOPATE_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwaitinfo)(set, info);
   return wait_for_signal(set, info, nullptr, where);
 }
 SYNCOPATE_EXPORT int sigwait(const sigset_t* set, int* signal) {
+  const results_of_call told(SYNCOPATE_CALLER, signal);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwait)(set, signal);
   int found = 0;
@@ -221,11 +225,13 @@ SYNCOPATE_EXPORT int sigsuspend(const sigset_t* mask) {
 // ---- masks and actions --------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   note_signal_mask(SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(pthread_sigmask)(how, set, before);
   return change_mask(how, set, before);
 }
 SYNCOPATE_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   note_signal_mask(SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(sigprocmask)(how, set, before);
   const int error = change_mask(how, set, before);
@@ -238,6 +244,7 @@ SYNCOPATE_EXPORT int signalfd(int file, const sigset_t* set, int flags) noexcept
   return SYNCOPATE_REAL(signalfd)(file, set, flags);
 }
 SYNCOPATE_EXPORT int sigpending(sigset_t* set) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, set);
   const int result = SYNCOPATE_REAL(sigpending)(set);
   if (result == 0 && is_machines(SYNCOPATE_CALLER))
     *set = set_of(bits_of(*set) | (pending_signals() & signal_mask()));
@@ -246,6 +253,7 @@ SYNCOPATE_EXPORT int sigpending(sigset_t* set) noexcept {
 
 SYNCOPATE_EXPORT int sigaction(int signal, const struct sigaction* wanted,
                                struct sigaction* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   if (wanted != nullptr) note_signal_action(signal, SYNCOPATE_CALLER);
   if (!is_machines(SYNCOPATE_CALLER) || signal < 1 || signal > SIGRTMAX || is_system_signal(signal))
     return SYNCOPATE_REAL(sigaction)(signal, wanted, before);

@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
@@ -250,6 +251,7 @@ using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int setitimer(__itimer_which_t which, const itimerval* to,
                                itimerval* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where)) return SYNCOPATE_REAL(setitimer)(which, to, before);
   const engine_scope inside;
@@ -270,6 +272,7 @@ SYNCOPATE_EXPORT int setitimer(__itimer_which_t which, const itimerval* to,
   return 0;
 }
 SYNCOPATE_EXPORT int getitimer(__itimer_which_t which, itimerval* current) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, current);
   if (!by_program(SYNCOPATE_CALLER) || !engine::has_signals() || which != ITIMER_REAL)
     return SYNCOPATE_REAL(getitimer)(which, current);
   const engine_scope inside;
@@ -300,6 +303,7 @@ SYNCOPATE_EXPORT useconds_t ualarm(useconds_t first, useconds_t period) noexcept
 }
 
 SYNCOPATE_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* handle) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, handle);
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where)) return SYNCOPATE_REAL(timer_create)(clock, event, handle);
   std::size_t number = 0;
@@ -336,6 +340,7 @@ SYNCOPATE_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* han
 }
 SYNCOPATE_EXPORT int timer_settime(timer_t handle, int flags, const itimerspec* to,
                                    itimerspec* before) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   if (!by_program(SYNCOPATE_CALLER) || !engine::has_signals())
     return SYNCOPATE_REAL(timer_settime)(handle, flags, to, before);
   const engine_scope inside;
@@ -356,6 +361,7 @@ SYNCOPATE_EXPORT int timer_settime(timer_t handle, int flags, const itimerspec* 
   return 0;
 }
 SYNCOPATE_EXPORT int timer_gettime(timer_t handle, itimerspec* current) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, current);
   if (!by_program(SYNCOPATE_CALLER) || !engine::has_signals())
     return SYNCOPATE_REAL(timer_gettime)(handle, current);
   const engine_scope inside;

@@ -1,4 +1,5 @@
 #include "model/front/libc/loopback.h"
+#include "model/front/libc/call_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -194,12 +195,16 @@ SYNCOPATE_EXPORT int listen(int file, int room) noexcept {
 }
 
 SYNCOPATE_EXPORT int getsockname(int file, sockaddr* to, socklen_t* bytes) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
+  const written_room room(SYNCOPATE_CALLER, to, bytes);
   if (mark == 0) return SYNCOPATE_REAL(getsockname)(file, to, bytes);
   return ask_name(SYNCOPATE_REAL(getsockname), file, mark, to, bytes);
 }
 SYNCOPATE_EXPORT int getpeername(int file, sockaddr* to, socklen_t* bytes) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
+  const written_room room(SYNCOPATE_CALLER, to, bytes);
   if (mark == 0) return SYNCOPATE_REAL(getpeername)(file, to, bytes);
   return ask_name(SYNCOPATE_REAL(getpeername), file, mark, to, bytes);
 }
@@ -214,7 +219,9 @@ SYNCOPATE_EXPORT int setsockopt(int file, int level, int name, const void* value
 }
 SYNCOPATE_EXPORT int getsockopt(int file, int level, int name, void* value,
                                 socklen_t* bytes) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
+  const written_room room(SYNCOPATE_CALLER, value, bytes);
   int answer = 0;
   if (mark != 0 && level == SOL_SOCKET && name == SO_DOMAIN) answer = family_of(mark);
   else if (mark != 0 && level == SOL_SOCKET && name == SO_PROTOCOL) answer = IPPROTO_TCP;

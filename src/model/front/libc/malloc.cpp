@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/heap.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/malloc_seam.h"
@@ -140,6 +141,10 @@ int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, eng
     block = __libc_memalign(alignment, bytes);
   }
   return block != nullptr ? 0 : ENOMEM;
+}
+
+void told_block(void** at, engine::place where) {
+  if (by_program(where)) call_wrote(at, sizeof *at, where);
 }
 
 void* reallocate_any(void* block, std::size_t bytes, engine::place where) {

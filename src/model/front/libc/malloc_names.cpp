@@ -84,8 +84,10 @@ SYNCOPATE_EXPORT int posix_memalign(void** block, std::size_t alignment, std::si
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   void* got = nullptr;
   const int error = allocate_aligned(got, alignment, bytes, SYNCOPATE_CALLER);
-  if (error == 0) *block = got;
-  return error;
+  if (error != 0) return error;
+  *block = got;
+  told_block(block, SYNCOPATE_CALLER);
+  return 0;
 }
 SYNCOPATE_EXPORT void* valloc(std::size_t bytes) {
   return aligned_or_null(4096, bytes, SYNCOPATE_CALLER);

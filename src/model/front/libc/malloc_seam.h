@@ -22,6 +22,8 @@ void* allocate_any(std::size_t bytes, engine::place where);
 void* allocate_zeroed(std::size_t bytes, engine::place where);
 // 0 or an errno value. Alignments that are no power of two are rounded up, as memalign does.
 int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, engine::place where);
+// A call has put a block's address where the program says.
+void told_block(void** at, engine::place where);
 // Requires, of all that follow: block != nullptr.
 void* reallocate_any(void* block, std::size_t bytes, engine::place where);
 void free_any(void* block, engine::place where);

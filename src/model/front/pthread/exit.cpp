@@ -16,6 +16,7 @@
 #include <csetjmp>
 #include <cstdlib>
 
+#include "model/front/libc/call_memory.h"
 #include "model/front/program/layout.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
@@ -158,6 +159,7 @@ SYNCOPATE_EXPORT void pthread_testcancel() {
 }
 
 SYNCOPATE_EXPORT int pthread_setcancelstate(int state, int* before) {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   SYNCOPATE_UNLESS_PROGRAM(pthread_setcancelstate, state, before);
   if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE) return EINVAL;
   thread_record& r = self_record();
@@ -169,6 +171,7 @@ SYNCOPATE_EXPORT int pthread_setcancelstate(int state, int* before) {
 }
 
 SYNCOPATE_EXPORT int pthread_setcanceltype(int type, int* before) {
+  const results_of_call told(SYNCOPATE_CALLER, before);
   SYNCOPATE_UNLESS_PROGRAM(pthread_setcanceltype, type, before);
   if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS) return EINVAL;
   thread_record& r = self_record();

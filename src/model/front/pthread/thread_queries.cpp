@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
 #include "model/front/pthread/real.h"
@@ -95,6 +96,7 @@ SYNCOPATE_EXPORT int pthread_setschedparam(pthread_t thread, int policy, const s
 }
 
 SYNCOPATE_EXPORT int pthread_getschedparam(pthread_t thread, int* policy, sched_param* p) {
+  const results_of_call told(SYNCOPATE_CALLER, policy, p);
   SYNCOPATE_UNLESS_PROGRAM(pthread_getschedparam, thread, policy, p);
   if (find_record(thread) == nullptr) return ESRCH;
   *policy = SCHED_OTHER;
@@ -130,6 +132,7 @@ SYNCOPATE_EXPORT int pthread_sigqueue(pthread_t thread, int signal, const sigval
 }
 
 SYNCOPATE_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) {
+  const results_of_call told(SYNCOPATE_CALLER, clock);
   SYNCOPATE_UNLESS_PROGRAM(pthread_getcpuclockid, thread, clock);
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;

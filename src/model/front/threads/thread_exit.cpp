@@ -1,3 +1,4 @@
+#include "model/front/libc/call_memory.h"
 #include "model/front/threads/thread_exit.h"
 
 #include <climits>
@@ -95,6 +96,7 @@ SYNCOPATE_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* obj
 }
 
 SYNCOPATE_EXPORT int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+  const results_of_call told(SYNCOPATE_CALLER, key);
   const int error = SYNCOPATE_REAL_VERSION(pthread_key_create, "GLIBC_2.34")(key, destructor);
   if (error == 0 && *key < PTHREAD_KEYS_MAX) {
     keys[*key] = {true, destructor};

@@ -6,11 +6,14 @@
 // Before LLVM 21 the sanitizer also leaves out what is read or written through the address of an
 // element or a member of a variable on the stack, if only the variable's own address is passed on.
 //
+// And of calls what unseen.h names.
+//
 // It runs before the sanitizer does, at the same point of the pipeline: after all optimizations, so
 // that what these remove is not reported. As there, locals that nobody else can see are left out.
 // Masked and gathering intrinsics are not plain loads; they stay unseen.
 //
 //   clang++ -fsanitize=thread -fpass-plugin=libsyncopate-clang14.so ...
+#include "unseen.h"
 #include "weak_exchanges.h"
 
 #include <llvm/Analysis/CaptureTracking.h>
@@ -47,11 +50,25 @@ bool is_taken_for_private(const llvm::Value* pointer) {
          !llvm::PointerMayBeCaptured(pointer, true, true);
 }
 
+// Structs that a call takes by value from where they stand.
+void add_passed_structs(llvm::CallBase& call, const llvm::DataLayout& layout,
+                        std::vector<access>& found) {
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    llvm::Value* const pointer = call.getArgOperand(i);
+    if (!call.isByValArgument(i) || pointer->getType()->getPointerAddressSpace() != 0) continue;
+    const llvm::TypeSize size = layout.getTypeStoreSize(call.getParamByValType(i));
+    if (!size.isScalable() && size != 0 && !is_private(pointer))
+      found.push_back({&call, pointer, size, false});
+  }
+}
+
 // Returns: the odd accesses of the function, in any order.
 std::vector<access> odd_accesses(llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   std::vector<access> found;
   for (llvm::Instruction& each : llvm::instructions(function)) {
+    if (auto* const call = llvm::dyn_cast<llvm::CallBase>(&each))
+      add_passed_structs(*call, layout, found);
     if (each.isAtomic()) continue;
     llvm::Value* const pointer = llvm::getLoadStorePointerOperand(&each);
     if (pointer == nullptr || pointer->getType()->getPointerAddressSpace() != 0) continue;
@@ -83,10 +100,19 @@ struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
   static bool isRequired() { return true; }  // also without optimization
 };
 
+struct note_assembly : llvm::PassInfoMixin<note_assembly> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return unseen::write_places(module) ? llvm::PreservedAnalyses::none()
+                                        : llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 void add_pass(llvm::PassBuilder& builder) {
   builder.registerOptimizerLastEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(llvm::createModuleToFunctionPassAdaptor(report_odd_accesses()));
+        passes.addPass(note_assembly());
       });
 }
 

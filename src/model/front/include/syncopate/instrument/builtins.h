@@ -18,6 +18,14 @@ __asm__(
     ".set __tsan_atomic128_store, syncopate_atomic128_store_in_sequence\n");
 #endif
 
+/* Structs that calls take or return by value compilers show by plugins of ours only. */
+#if !defined(__ASSEMBLER__) && !defined(SYNCOPATE_STRUCTS_SEEN)
+__asm__(
+    ".pushsection .syncopate.unseen,\"MS\",@progbits,1\n"
+    ".asciz \"*\"\n"
+    ".popsection\n");
+#endif
+
 /* The processor's time stamp is the machine's, by a compiler's function or by the instruction in
  * assembly: a macro of the assembler goes before the instruction of its name. Around the call it
  * steps over the red zone (lea -128(%rsp), %rsp and back), in bytes for both syntaxes. */

@@ -1,0 +1,194 @@
+"""Every function of the C library that a header declares with an argument it may write through is
+known: a line of call_table.cpp, a function that is written by hand, or listed here with the reason
+why a race with what it writes need not be seen, or is not."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from modeled import BUILD, ROOT
+
+TABLE = ROOT / "src/model/explored/run/call_table.cpp"
+LIBRARY = Path(BUILD) / "lib/libsyncopate-explored.so"
+
+# Headers that are no interface of their own.
+PARTS = re.compile(r"(bits|gnu|asm|asm-generic|linux|rpc|protocols|scsi|finclude|fpu_control)\b")
+# Pointers to these are handles: what is behind them is the library's, or a model here.
+HANDLE = re.compile(
+    r"\b(_*FILE|DIR|FTS|FTS64|FTSENT|FTSENT64|pthread_(mutex|cond|rwlock|barrier|spinlock|once)_?t?"
+    r"|pthread_(rwlock|barrier|cond|mutex)_t|sem_t|mtx_t|cnd_t|tss_t|once_flag|obstack)\b"
+)
+NOT_WRITTEN = {
+    "names of the C library's own": r"_.*",
+    "for debuggers and auditors, which call or define them": r"td_.*|ps_.*|la_.*",
+    "threads of the C library's own write": r"aio_.*|lio_.*|gai_.*|getaddrinfo_a",
+    "names of the network's protocols, in libresolv": r"ns_.*|res_.*|dn_.*|inet6_.*|inet_nsap_.*",
+    "the state of a whole program, before its threads": r"argp_.*|brk|s?profil|klogctl|on_exit",
+    "another program, or a terminal for it": r"f?exec.*|forkpty|rcmd.*|rexec.*|.*resvport.*|gtty",
+    "contexts and jumps, which the machine follows": r"(get|make|swap)context|longjmp|sigreturn"
+    r"|clone|sigstack",
+    "the argument is read only": r"(alpha|version)sort(64)?|(posix_)?madvise|msync|mprobe"
+    r"|(pkey_)?mprotect|remap_file_pages|sem(timed)?op|lfind|lcong48|seed48|pidfd_send_signal"
+    r"|dlsym|dlvsym|putenv|malloc_usable_size|mmap(64)?|munmap|mremap|mount_setattr|setstate"
+    r"|open_by_handle_at|thrd_sleep|epoll_ctl|pthread_exit|fmemopen",
+    "kept, or handed to the program's own functions": r"tss_set|twalk_r|dl_iterate_phdr"
+    r"|fopencookie|setv?buf(fer)?|thrd_create",
+    "frees what it is given": r"free.*|tdestroy|dlclose|if_freenameindex",
+    "not seen: rare, and not simply said": r"strfmon(_l)?|obstack_.*|printf_size_info|remque|dlinfo"
+    r"|msgctl|shmctl|re_compile_fastmap|re_match_2|re_search_2|re_set_registers|getnetgrent(_r)?"
+    r"|get(ali|rpc|sg)\w*_r|fgetsgent_r|sget(sg|sp)ent_r|get(ipv4)?sourcefilter|getutmpx?|mbrtoc8|c8rtomb"
+    r"|msgrcv|pthread_mutexattr_[gs]etrobust_np",
+}
+# In model/front/libc, model/front/pthread and call_lists.cpp, call_results.cpp.
+BY_HAND = set(
+    """
+    accept accept4 arc4random_buf asctime_r asprintf bcopy bzero clock_getres clock_gettime
+    clock_nanosleep ctime_r epoll_pwait epoll_wait erand48 eventfd_read explicit_bzero fgets
+    fgets_unlocked fread fread_unlocked fwscanf getaddrinfo getcpu getcwd getdelim getentropy
+    gethostname getitimer getline getpeername getpwnam_r getpwuid_r getrandom getrusage getsockname
+    getsockopt gettimeofday gmtime_r iconv inet_ntop inet_pton jrand48 localtime_r memccpy memcpy
+    memmove mempcpy memset mktime nanosleep nrand48 pipe pipe2 poll posix_memalign ppoll pread
+    pread64 prlimit prlimit64 pselect pthread_clockjoin_np pthread_create pthread_getaffinity_np
+    pthread_getattr_np pthread_getcpuclockid pthread_getname_np pthread_getschedparam pthread_join
+    pthread_key_create pthread_setcancelstate pthread_setcanceltype pthread_sigmask
+    pthread_timedjoin_np pthread_tryjoin_np qsort qsort_r rand_r read realloc reallocarray recv
+    recvfrom recvmsg sched_getaffinity select sem_getvalue setitimer sigaction sigaltstack
+    sigpending sigprocmask sigtimedwait sigwait sigwaitinfo snprintf socketpair sprintf stpcpy
+    strcat strcpy strerror_r strftime strncat strncpy strsep strtod strtof strtok strtok_r strtol
+    strtold strtoll strtoul strtoull swab swprintf thrd_join time timer_create timer_gettime
+    timer_settime timerfd_gettime timerfd_settime times timespec_get uname vasprintf vfwscanf
+    vsnprintf vsprintf vswprintf wcscpy wmemcpy wmemmove wmemset
+    """.split()  # noqa: SIM905
+)
+
+
+def headers() -> list[str]:
+    """Those of the C library that a program may include."""
+    listed = subprocess.run(
+        ["dpkg", "-L", "libc6-dev"], check=True, capture_output=True, text=True, timeout=60
+    ).stdout.split()
+    folder = re.compile(r"/usr/include/(?:x86_64-linux-gnu/)?(.*\.h)")
+    names = [found[1] for path in listed if (found := folder.fullmatch(path))]
+    return sorted({name for name in names if not PARTS.match(name)})
+
+
+def preprocessed(names: list[str]) -> str | None:
+    done = subprocess.run(
+        ["gcc", "-D_GNU_SOURCE", "-E", "-P", "-x", "c", "-"],
+        input="".join(f"#include <{name}>\n" for name in names),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def without_calls_of(word: str, text: str) -> str:
+    """Without __attribute__((...)) and its like, whose parentheses nest."""
+    kept, at = "", 0
+    for found in re.finditer(rf"\b{word}\s*\(", text):
+        if found.start() < at:
+            continue
+        kept += text[at : found.start()]
+        at, depth = found.end(), 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+    return kept + text[at:]
+
+
+def without_bodies(text: str) -> str:
+    kept, depth = [], 0
+    for part in re.split(r"([{}])", text):
+        depth += {"{": 1, "}": -1}.get(part, 0)
+        if depth == 0:
+            kept.append("BODY;" if part == "}" else part)
+    return "".join(kept)
+
+
+def parameters(text: str) -> list[str]:
+    found, depth = [""], 0
+    for each in text:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(each, 0)
+        if each == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += each
+    return [each.strip() for each in found]
+
+
+def may_be_written(parameter: str) -> bool:
+    if "(*" in parameter or HANDLE.search(parameter):
+        return False
+    levels = parameter.count("*") + parameter.count("[")
+    if levels == 0:
+        return False
+    if levels == 1:
+        return "const" not in re.split(r"[*\[]", parameter)[0]
+    return re.search(r"\*\s*const\s*(\*|\w*\s*\[)", parameter) is None
+
+
+def prototypes(text: str) -> dict[str, list[str]]:
+    for word in ("__attribute__", "__asm__", "_Alignas", "__typeof"):
+        text = without_calls_of(word, text)
+    text = re.sub(
+        r"\b(__extension__|__restrict|restrict|__inline|extern|static|inline)\b", " ", text
+    )
+    found = {}
+    for each in without_bodies(text).split(";"):
+        declared = " ".join(each.split())
+        plain = re.fullmatch(r"([^()]*?[\s*])(\w+) ?\((.*)\)", declared)
+        of_function = re.fullmatch(r"[^()]*?\(\*(\w+) ?\((.*?)\)\)\(.*\)", declared)
+        if declared.startswith("typedef"):
+            continue
+        if plain:
+            found[plain[2]] = parameters(plain[3])
+        elif of_function:
+            found[of_function[1]] = parameters(of_function[2])
+    return found
+
+
+def functions_that_write() -> set[str]:
+    text = preprocessed([each for each in headers() if preprocessed([each]) is not None])
+    assert text is not None
+    found = prototypes(text)
+    assert len(found) > 3000
+    return {name for name, all_of in found.items() if any(map(may_be_written, all_of))}
+
+
+def table() -> set[str]:
+    return set(re.findall(r"^CALL\((\w+),", TABLE.read_text(encoding="utf-8"), re.M))
+
+
+def reason_of(name: str) -> str | None:
+    return next((why for why, what in NOT_WRITTEN.items() if re.fullmatch(what, name)), None)
+
+
+def exported() -> set[str]:
+    said = subprocess.run(
+        ["nm", "-D", "--defined-only", LIBRARY],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+    return {line.split()[-1].split("@")[0] for line in said.splitlines()}
+
+
+def test_every_function_that_writes_is_known() -> None:
+    declared = functions_that_write()
+    # As a reader of headers would say it: this one sees what it looks for.
+    assert {"frexp", "stat", "wcstombs", "getline", "regexec", "scandir", "iconv"} <= declared
+    assert not {"strlen", "fclose", "pthread_mutex_lock", "puts", "execl"} & declared
+    unknown = {n for n in declared if n not in table() | BY_HAND and reason_of(n) is None}
+    assert not unknown, f"neither known nor reasoned away: {sorted(unknown)}"
+
+
+def test_what_is_known_is_there() -> None:
+    assert len(table()) > 400
+    assert not table() & BY_HAND
+    missing = (table() | BY_HAND) - exported()
+    assert not missing, f"not in the library: {sorted(missing)}"
+    twice = {n for n in table() | BY_HAND if reason_of(n)}
+    assert not twice, f"known and reasoned away: {sorted(twice)}"

@@ -219,6 +219,12 @@ enum holder_count : std::uint32_t {
   preemptions,      // how often, in all
   sleeping_holds,   // gave it up, as in a system call
   faulting_holds,   // waited for a page that was read from disk, or from where it was swapped to
+  // Where holds are long enough for it, of some: how many these are, in how many of them the kernel
+  // gave new pages, and how many pages. wait_row::wait_sum is how long these holds took, wait_max
+  // what a new page took when the recording began.
+  paged_of_holds,
+  paged_holds,
+  pages_given,
 };
 
 // Rows of the kinds `outside` and `away` are made of the times between some sections of a thread

@@ -6,6 +6,11 @@
 //       is in those of all holds that were watched then.
 #include "record/hold_watch.h"
 
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "record/system.h"
 #include "record/threads.h"
 
 namespace syncopate::record {
@@ -13,6 +18,11 @@ namespace syncopate::record {
 constinit thread_local measured_holds measured;
 
 namespace {
+
+// In a shorter hold the kernel gives no pages that matter, and asking would cost a part of it.
+constexpr std::uint64_t long_enough_us = 2;
+
+std::uint64_t new_page_ticks = 0;  // written before there are other threads to read it
 
 std::uintptr_t address_of(const void* object) noexcept {
   return reinterpret_cast<std::uintptr_t>(object);
@@ -32,8 +42,15 @@ void hold_samples::begin(const void* object, std::uint64_t since, std::uint32_t 
   const bool is_watched =
       machine::switch_mark::is_possible() && (how == asking::always || mark_.stands());
   if (is_watched) note_switches();
-  holds_[count_++] = {object, since, id, weight,
-                      is_watched ? hold_sample::watching : hold_sample::unwatched};
+  // Only where the time that asking takes is no part of the hold.
+  const bool counts_pages = is_watched && since == 0 && short_ones_ < most_short_ones;
+  holds_[count_++] = {.object = object,
+                      .since = since,
+                      .id = id,
+                      .weight = weight,
+                      .watch = is_watched ? hold_sample::watching : hold_sample::unwatched,
+                      .counts_pages = counts_pages,
+                      .pages_given = counts_pages ? machine::switches().pages_given : 0};
   tell_fast_paths();
   if (since == 0) holds_[count_ - 1].since = machine::ticks();
 }
@@ -44,9 +61,10 @@ bool hold_samples::has(const void* object) const noexcept {
   return false;
 }
 
-void hold_samples::end_watch(const void* object) noexcept {
+void hold_samples::end_watch(const void* object, std::uint64_t now) noexcept {
   for (std::uint32_t i = 0; i != count_; ++i) {
     if (holds_[i].object != object || holds_[i].watch != hold_sample::watching) continue;
+    note_pages(holds_[i], now);
     note_switches();
     holds_[i].watch = hold_sample::watched;
   }
@@ -95,7 +113,15 @@ void hold_samples::note_switches() noexcept {
   }
 }
 
-void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& hold) noexcept {
+// A thread without long holds stops asking after a few; any long one makes it ask again.
+void hold_samples::note_pages(hold_sample& hold, std::uint64_t now) noexcept {
+  if (now - hold.since >= long_enough_us * ticks_per_second / 1'000'000) short_ones_ = 0;
+  else if (hold.counts_pages) ++short_ones_;
+  if (hold.counts_pages) hold.pages_given = machine::switches().pages_given - hold.pages_given;
+}
+
+void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& hold,
+                      std::uint64_t held) noexcept {
   if (hold.watch != hold_sample::watched) return;
   const row_slot* const slot = find_row(t, lock, static_cast<std::uint32_t>(wait_kind::holder));
   if (slot == nullptr) return;
@@ -105,6 +131,29 @@ void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& ho
   row.histogram[preemptions] += hold.preemptions;
   row.histogram[sleeping_holds] += hold.sleeps != 0 ? 1 : 0;
   row.histogram[faulting_holds] += hold.pages_read != 0 ? 1 : 0;
+  if (!hold.counts_pages) return;
+  ++row.histogram[paged_of_holds];
+  row.histogram[paged_holds] += hold.pages_given != 0 ? 1 : 0;
+  row.histogram[pages_given] += hold.pages_given;
+  row.wait_sum += held;
+  row.wait_max = new_page_ticks;
+}
+
+// The median, since any may be interrupted.
+void measure_new_page() noexcept {
+  constexpr std::size_t pages = 16;
+  const auto size = static_cast<std::size_t>(::getpagesize());
+  auto* const memory = static_cast<volatile char*>(sys::pages(pages * size));
+  if (memory == nullptr) return;
+  std::uint64_t took[pages];
+  for (std::size_t i = 0; i != pages; ++i) {
+    const std::uint64_t before = machine::ticks();
+    memory[i * size] = 1;
+    took[i] = machine::ticks() - before;
+  }
+  std::nth_element(took, took + pages / 2, took + pages);
+  new_page_ticks = took[pages / 2];
+  sys::free_pages(const_cast<char*>(memory), pages * size);
 }
 
 }  // namespace syncopate::record

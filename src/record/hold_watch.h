@@ -28,6 +28,8 @@ struct hold_sample {
   std::uint32_t weight = 0;  // of how many acquisitions it is the sample
   enum : std::uint8_t { unwatched, watching, watched } watch = unwatched;
   std::uint32_t preemptions = 0, sleeps = 0, pages_read = 0;  // while watched
+  bool counts_pages = false;
+  std::uint32_t pages_given = 0;  // once it has ended; until then, what the kernel counted before
 
   // Whether it was watched, and kept its processor, but for giving it up by itself.
   [[nodiscard]] bool ran_on() const noexcept { return watch == watched && preemptions == 0; }
@@ -41,25 +43,33 @@ class hold_samples {
   void begin(const void* object, std::uint64_t since, std::uint32_t id, std::uint32_t weight,
              asking) noexcept;
   [[nodiscard]] bool has(const void* object) const noexcept;
-  // Before the release.
-  void end_watch(const void* object) noexcept;
+  // Before the release; `now`: ticks.
+  void end_watch(const void* object, std::uint64_t now) noexcept;
   // Behind it; one without an object where there is none.
   hold_sample take(const void* object) noexcept;
   void drop_all() noexcept;
 
  private:
-  static constexpr std::uint32_t most = 4;
+  static constexpr std::uint32_t most = 4, most_short_ones = 16;
 
   void drop(std::uint32_t place) noexcept;
   void tell_fast_paths() const noexcept;
   void note_switches() noexcept;
+  void note_pages(hold_sample&, std::uint64_t now) noexcept;
 
   machine::switch_mark mark_;
+  std::uint32_t short_ones_ =
+      0;  // holds of this thread that counted pages, behind the last long one
   std::uint32_t count_ = 0;
   hold_sample holds_[most];  // the newest one last
 };
 
-// Counts a hold that was watched in a row of kind `holder` (format.h).
-void write_hold_watch(thread_state&, std::uint32_t lock, const hold_sample&) noexcept;
+// Counts a hold that was watched in a row of kind `holder` (format.h). `held`: ticks.
+void write_hold_watch(thread_state&, std::uint32_t lock, const hold_sample&,
+                      std::uint64_t held) noexcept;
+
+// Finds out how long the kernel takes to give a new page, for write_hold_watch() to tell. Once, at
+// the start.
+void measure_new_page() noexcept;
 
 }  // namespace syncopate::record

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "record/file.h"
+#include "record/hold_watch.h"
 #include "record/maps.h"
 #include "record/objects.h"
 #include "record/stacks.h"
@@ -123,6 +124,7 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
     ticks_per_second = machine::ticks_per_second();
     prepare_unwinding();
     warn_of_stacks();
+    measure_new_page();
     error = open_all();
   }
   if (error != 0) complain(path, error);

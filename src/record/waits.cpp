@@ -304,7 +304,7 @@ std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   const std::uint64_t now = machine::ticks();
   if (is_sampled) {
     entry inside;
-    t->holds.end_watch(object);
+    t->holds.end_watch(object, now);
   }
   if (!is_release) return now;
   t->release = {now, 0, t->hold_events.allows(now), weight};
@@ -466,7 +466,7 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
     if (stands_for != 0 && hold.ran_on())
       if (const row_slot* const slot = find_row(*mine, id, row_kind(wait_kind::inside)))
         count(*slot->row, held, stands_for);
-    write_hold_watch(*mine, id, hold);
+    write_hold_watch(*mine, id, hold, held);
   }
   if (!contended && stands_for == 0 && (local.state == nullptr || !local.state->is_pending)) return;
   thread_state* t = this_thread();

@@ -108,11 +108,14 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
                 CERTAIN,
             )
         ]
+    preempted = [*_preempted(lock, results)]
+    besides = preempted if _is_long_by_itself(lock) else []
     found = [
         *_starves(lock, results),
         *_sleeps(lock, facts),
         *_relocks(lock),
-        *_preempted(lock, results),
+        *_new_pages(lock, facts),
+        *(each for each in preempted if each not in besides),
         *_uneven(lock),
     ]
     if not {reason.cause for reason in found} - {"uneven"}:
@@ -120,7 +123,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
     told = {reason.cause for reason in found}
     if not told - {"uneven"}:
         found += [*crowded(lock, results)] or by_length(lock, results, facts)
-    return found
+    return [*found, *besides]
 
 
 def releases_in_java(stack: dict) -> bool:
@@ -316,6 +319,27 @@ def _faults(seen: dict) -> Reason | None:
     )
 
 
+def _new_pages(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """The kernel gives pages while it is held: memory that is new, or was given back before."""
+    of = watched(lock).get("pages")
+    if not of or (of["share"] or 0.0) < MOSTLY or of["paged"] < MOSTLY * of["of"]:
+        return
+    why = (
+        f"who holds it touches new memory: in {count(of['paged'])} of {count(of['of'])} holds seen"
+        f" the kernel gives it pages, {count(round(of['given'] / of['paged']))} each, which takes"
+        " most of the time that it is held, by what one page took when the recording began"
+    )
+    if calls := calls_of(facts, knowncalls.ALLOCATION):
+        why += f"; its section calls {named_calls(calls)}"
+    yield Reason(
+        "new_pages",
+        why,
+        "allocate and touch that memory before it is taken, or keep it for the next time (a pool;"
+        " of malloc, a higher M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)",
+        LIKELY if of["of"] >= FEW_HOLDS else POSSIBLE,
+    )
+
+
 def _sleeping_blockers(lock: dict) -> dict | None:
     """Where few holds of many are those that others wait for: what is known of these threads'
     holds, if they sleep in them."""
@@ -386,6 +410,16 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
         f"{fewer}shorten the section, so that a time slice seldom ends in it",
         _by_share(of["preempted"], of["watched"]) if of["preempted"] >= FEW_HOLDS else POSSIBLE,
     )
+
+
+def _is_long_by_itself(lock: dict) -> bool:
+    """Whether few holds lose the processor, and most of the mean is there without: of long work a
+    part is interrupted on any busy machine."""
+    of, hold = watched(lock), lock["hold"]
+    if not hold or not FEW_HOLDS <= of["preempted"] < MOSTLY * of["watched"]:
+        return False
+    usual = undisturbed_hold(lock)
+    return usual >= max(LONG_HOLD_NS, MOSTLY * hold["mean_ns"]) and not _as_long_as_slices(lock)
 
 
 def _unserved(lock: dict, results: dict) -> Iterator[Reason]:

@@ -49,7 +49,7 @@ def mean_wait(lock: dict) -> float:
 
 def watched(lock: dict) -> dict:
     """What is known of sampled holds that did not run on."""
-    nothing = {**dict.fromkeys(("watched", *HOLDER_COUNTS), 0), "slept_share": None}
+    nothing = dict.fromkeys(("watched", *HOLDER_COUNTS), 0) | {"slept_share": None, "pages": None}
     return (lock["hold"] or {}).get("interrupted") or nothing
 
 

@@ -39,6 +39,7 @@ from syncopate.records.recordformat import (
     MAPS,
     OPEN_CALLERS,
     PACKED_ROW,
+    PAGES_COUNTS,
     READ_AGAIN,
     RELEASE,
     REPLACED,
@@ -371,10 +372,11 @@ class Record(RecordChunks):
 
     def holders(self) -> Iterator[tuple[int, int, dict[str, int]]]:
         """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and
-        how many did not (format.h's holder_count)."""
+        how many did not; and of how many the new pages are known (format.h's holder_count)."""
         for thread, f in self._rows_of(HOLDER):
-            counts = dict(zip(HOLDER_COUNTS, f[5:]))
-            yield thread, f[0], {"watched": f[2], **counts}
+            counts = dict(zip((*HOLDER_COUNTS, *PAGES_COUNTS), f[5:]))
+            given = {"held_ticks": f[3], "given_ticks": counts["given"] * f[4]}
+            yield thread, f[0], {"watched": f[2], **counts, **given}
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""

@@ -75,6 +75,7 @@ CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number 
 SPECULATION = 22  # of wait_kind: no wait, but runs ahead of a lock: SPECULATION_COUNTS
 IN_VAIN = 24  # of wait_kind: no wait, but how many waits ended without the lock
 HOLDER_COUNTS = ("preempted", "preemptions", "slept", "faulted")  # in the places of the histogram
+PAGES_COUNTS = ("of", "paged", "given")  # behind these: of new pages
 ELISION_COUNTS = (
     "committed",
     "fell_back",

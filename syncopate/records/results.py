@@ -479,8 +479,16 @@ class Results:
         return {
             **{name: counts[name] for name in ("watched", *recordformat.HOLDER_COUNTS)},
             "slept_share": share,
+            "pages": self._pages(counts) if counts["of"] else None,
             "blockers": None,
         }
+
+    @staticmethod
+    def _pages(counts: Mapping[str, int]) -> dict:
+        """Of holds that new pages were counted in."""
+        held, given = counts["held_ticks"], counts["given_ticks"]
+        told = {name: counts[name] for name in recordformat.PAGES_COUNTS}
+        return {**told, "share": min(1.0, given / held) if held else None}
 
     def _add_blockers(self, pairs: Sequence[tuple[dict, Group]]) -> None:
         """Of few locks: there may be a row for each thread and lock."""

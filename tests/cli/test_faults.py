@@ -101,3 +101,44 @@ def test_pages_of_those_who_keep_others_waiting():
     lock = {"object": "mutex", "hold": {"mean_ns": MS, "interrupted": seen}, "waits": waits}
     (reason,) = causes._sleeps(lock, None)
     assert reason.cause == "faults" and "in 12 of these for pages" in reason.why
+
+
+def test_new_pages_are_counted(tmp_path):
+    """As many as the section touches; none where it touches what it had before."""
+    source = (HERE / "new_pages.c").read_text(encoding="utf-8")
+    program = compile_c(source, tmp_path / "new_pages", "-O2", "-g", "-pthread")
+    assert run_cli("record", "-q", "-o", tmp_path / "r", "--", program).returncode == 0
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    seen = {lock["name"]: lock["hold"]["interrupted"] for lock in found["locks"]}
+    if not seen["arena_lock"]:
+        pytest.skip("this machine does not tell whether a holder ran on")
+    arena, other = seen["arena_lock"]["pages"], seen["seen_lock"]["pages"]
+    assert arena["of"] == arena["paged"] == seen["arena_lock"]["watched"] > 10
+    assert 64 <= arena["given"] / arena["of"] < 80  # and the tables that lead there
+    assert 0 < arena["share"] <= 1
+    assert other["of"] > 10 and other["given"] < other["of"]
+
+
+def held_with(pages: dict, **more) -> dict:
+    seen = {"watched": 100, "preempted": 0, "preemptions": 0, "slept": 0, "faulted": 0} | more
+    return {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen | {"pages": pages}}}
+
+
+@pytest.mark.parametrize(
+    ("paged", "share", "told"),
+    [(60, 0.7, True), (30, 0.5, True), (29, 0.7, False), (60, 0.4, False), (0, None, False)],
+)
+def test_new_pages_are_a_cause_where_they_take_most_of_the_time(paged, share, told):
+    lock = held_with({"of": 60, "paged": paged, "given": 128 * paged, "share": share})
+    facts = Facts(1.0, [Call("mmap", knowncalls.ALLOCATION, "a.c:3", False, 1.0)], 0.0, [])
+    found = [*causes._new_pages(lock, facts)]
+    assert [reason.cause for reason in found] == ["new_pages"] * told
+    for reason in found:
+        assert f"in {paged} of 60 holds seen the kernel gives it pages, 128 each" in reason.why
+        assert reason.why.endswith("; its section calls mmap (a.c:3)")
+        assert reason.do.startswith("allocate and touch that memory before it is taken")
+
+
+def test_nothing_is_told_of_pages_that_were_not_counted():
+    assert not [*causes._new_pages(held_with(None), None)]
+    assert not [*causes._new_pages({"object": "mutex", "hold": None}, None)]

@@ -236,6 +236,18 @@ def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched, ran
     assert ("mostly runs" in found["why"][0]) == is_said
 
 
+@pytest.mark.parametrize(("preempted", "causes"), [(8, ["long", "preempted"]), (40, ["preempted"])])
+def test_long_work_that_is_interrupted_is_long_work(tmp_path, preempted, causes):
+    """A time slice is lost in some of its holds, as on any busy machine: most of it is there
+    without. Not where half of them lose one: then nobody knows how long they would be."""
+    of = Planted()
+    lock = of.lock([3 * MS] * (66 - preempted) + [7 * MS] * preempted)
+    of.waits(lock, 5 * MS)
+    of.builder.holder(0, lock, 66, [preempted + 4, preempted + 4, 0])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == causes
+
+
 def one_that_is_kept(runnable, slept=0, holders=("low",), share=1.0) -> tuple[dict, dict]:
     """A thread that waits for 800 of 1000 ms, a share of that for these."""
     lives = [(each, runnable) for each in holders] + [("high", 0)]

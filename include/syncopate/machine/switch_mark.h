@@ -20,16 +20,17 @@
 namespace syncopate::machine {
 
 // How often the kernel has taken the calling thread off its processor, how often it left by
-// itself, and how often that was for a page that had to be read ("major" faults).
+// itself, and how often that was for a page that had to be read ("major" faults); and how often it
+// got one without that, as where it first touches new memory ("minor" faults).
 struct switch_counts {
-  std::uint32_t involuntary = 0, voluntary = 0, pages_read = 0;
+  std::uint32_t involuntary = 0, voluntary = 0, pages_read = 0, pages_given = 0;
 };
 inline switch_counts switches() noexcept {
   rusage used{};
   if (system_call(SYS_getrusage, RUSAGE_THREAD, reinterpret_cast<long>(&used), 0, 0, 0, 0) != 0)
     return {};
   return {static_cast<std::uint32_t>(used.ru_nivcsw), static_cast<std::uint32_t>(used.ru_nvcsw),
-          static_cast<std::uint32_t>(used.ru_majflt)};
+          static_cast<std::uint32_t>(used.ru_majflt), static_cast<std::uint32_t>(used.ru_minflt)};
 }
 
 // One thread's mark. All zero: not set yet.
@@ -47,8 +48,8 @@ class switch_mark {
     if (!is_possible() || is_set()) return {};
     const switch_counts now = switches();
     const switch_counts seen{now.involuntary - before_.involuntary,
-                             now.voluntary - before_.voluntary,
-                             now.pages_read - before_.pages_read};
+                             now.voluntary - before_.voluntary, now.pages_read - before_.pages_read,
+                             now.pages_given - before_.pages_given};
     before_ = now;
     put();
     return seen;

@@ -344,8 +344,9 @@ def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         place = f" ({write.place})" if write.place else ""
         yield Reason(
             "false_sharing",
-            f"threads write {write.variable}{place} in a loop without holding it, and that lies in"
-            " its cache line: each such write takes the line from who takes or releases the lock",
+            f"threads write {write.variable}{place} again and again without holding it, and that"
+            " lies in its cache line: each such write takes the line from who takes or releases"
+            " the lock",
             f"put {write.variable} on a cache line of its own (alignas(64))",
             LIKELY,
         )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from syncopate.records import knowncalls
 from syncopate.records.analysis import Analysis, Group
+from syncopate.records.besides import LINE, Objects, ObjectWrite
 from syncopate.records.codeplaces import own_places
 from syncopate.records.codewalk import Done, Walker, repeats
 from syncopate.records.naming import telling
@@ -21,7 +22,6 @@ from syncopate.symbols.demangling import demangle
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 from syncopate.symbols.symbols import CodePlace
 
-LINE = 64  # bytes of a cache line
 WORD = 8
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
@@ -207,10 +207,10 @@ class SectionCode:
         return frame.place() if frame.file else ""
 
     def _beside(self, group: Group, read: list[tuple[Done, float, CodePlace]]) -> list[Beside]:
-        """Writes to the line of a lock that is a static variable, by functions that wait for it,
-        outside of the sections that were read."""
+        """Writes to the line of a lock, by functions that wait for it, outside of the sections that
+        were read."""
         if len(group.locks) != 1 or group.name.by != "symbol":
-            return []
+            return self._beside_in_object(group, read)
         lock = group.locks[0]
         where = self._of.symbolizer.data_place(lock.address)
         own = (
@@ -233,6 +233,41 @@ class SectionCode:
                     if same and data not in own and each.address not in inside:
                         found[self._write(place, each, data)] = None
         return list(found)
+
+    def _beside_in_object(
+        self, group: Group, read: list[tuple[Done, float, CodePlace]]
+    ) -> list[Beside]:
+        """The same of locks that lie in objects of one kind, each at the same place of its line."""
+        starts = {lock.address % LINE for lock in group.locks}
+        if len(starts) != 1:
+            return []
+        (start,) = starts
+        line, own = range(-start, LINE - start), LOCK_BYTES.get(group.object, 4)
+        inside = set().union(*(done.passed for done, _, _ in read))
+        releasing = [self._places(stack) for stack, _ in self._releases(group)[:MOST_STACKS]]
+        released = {each.at for places in releasing for each in places[:MOST_CALLERS]}
+        found: dict[Beside, None] = {}
+        for stack in self._acquiring(group):
+            places = self._places(stack)
+            callers = [(each.function, each.at) for each in places if each.path == places[0].path]
+            objects = Objects(*self._program(places[0].path)) if places else None
+            for write in objects.writes(callers, released, inside, line) if objects else ():
+                if not 0 <= write.offset < own:
+                    found[self._object_write(places[0], write)] = None
+        return list(found)
+
+    def _object_write(self, place: CodePlace, write: ObjectWrite) -> Beside:
+        behind = (
+            f"{write.offset} bytes behind" if write.offset > 0 else f"{-write.offset} bytes before"
+        )
+        text = f"what lies {behind} the lock's address"
+        if write.member:
+            names, (function, number, offset) = self._of.symbolizer.names, write.member
+            member = debugmembers.of_parameter(names, place.path, function, number, offset, WORD)
+            text = member.name if member else text
+        frames = self._of.symbolizer.frames(write.at.following + place.bias)
+        frame = telling(frames) or frames[0]
+        return Beside(text, frame.place() if frame.file else "")
 
     def _write(self, place: CodePlace, each: Instruction, data: int) -> Beside:
         named = self._of.symbolizer.variable(data + place.bias)

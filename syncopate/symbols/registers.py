@@ -1,4 +1,4 @@
-"""What a function passes to another one: which of its own parameters, and where in that.
+"""Where a function has a value from: what it passes to another one, or where it writes.
 
 Follows a register backwards from a call, in the instructions of machinecode.py: as far as every way
 to the call gives it the same value. Where that is not plain, the answer is None.
@@ -7,6 +7,8 @@ to the call gives it the same value. Where that is not plain, the answer is None
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 from syncopate.symbols.machinecode import Function, Instruction
 
@@ -17,47 +19,109 @@ _BASE = re.compile(r"(-?0x[0-9a-f]+)?\((%r\w+)\)$")
 _IMPLICIT = re.compile(r"(rep|stos|movs|cmps|scas|lods|xchg|xadd|cmpxchg|mul|div|idiv|cqto|cltd|"
                        r"cpuid|rdtsc|syscall|loop|mulx)")  # fmt: skip
 MOST_STEPS = 2000  # instructions looked at for one register
+MOST_POINTERS = 4  # read one behind the other
 
 Value = tuple[str, int]  # a register or a place on the stack, and what is added to it
+
+
+class Origin(NamedTuple):
+    """A value: the root, and the first offset added; then, for each further offset, what lies there
+    is read as a pointer, and that offset is added."""
+
+    root: str  # a parameter's register, or STATIC
+    offsets: tuple[int, ...]
+
+    def beside(self, other: Origin) -> int | None:
+        """How far the other one lies behind it in one object; None where that is not known."""
+        same = (self.root, self.offsets[:-1]) == (other.root, other.offsets[:-1])
+        return other.offsets[-1] - self.offsets[-1] if same else None
+
+    def within(self, passed: Origin) -> Origin | None:
+        """The same as its caller has it, who passes that in the register that is the root."""
+        if self.root != PARAMETERS[0]:
+            return None
+        first = passed.offsets[-1] + self.offsets[0]
+        return Origin(passed.root, (*passed.offsets[:-1], first, *self.offsets[1:]))
+
+
+STATIC = ""  # its first offset is an address
 
 
 def parameter_passed(
     function: Function, call: Instruction, register: str
 ) -> tuple[int, int] | None:
     """(number of the function's own parameter, offset): what `register` holds at this call."""
+    found = origin(function, call, register)
+    if found is None or found.root == STATIC or len(found.offsets) != 1 or found.offsets[0] < 0:
+        return None
+    return PARAMETERS.index(found.root), found.offsets[0]
+
+
+def origin(
+    function: Function,
+    user: Instruction,
+    register: str,
+    keeps: Callable[[Instruction, str], bool] = lambda call, register: False,
+) -> Origin | None:
+    """What `register` holds at this instruction. `keeps`: whether a call leaves a register alone
+    that it need not."""
     order = [address for address in sorted(function.at) if address >= function.start]
     at = {address: index for index, address in enumerate(order)}
     targets = {each.target for each in function.at.values() if not each.is_call}
-    value, index = (register, 0), at[call.address] - 1
+    value, index = (register, 0), at[user.address] - 1
+    behind_pointers: tuple[int, ...] = ()
+    setting = -1  # where other ways may lead to what follows, but all have the value from here
     seen: set[tuple[str, int]] = set()
     for _ in range(MOST_STEPS):
         if index < 0:
-            return None if function.start in targets else _parameter(value)
+            name, offset = value
+            known = name in PARAMETERS and function.start not in targets
+            return Origin(name, (offset, *behind_pointers)) if known else None
         each = function.at[order[index]]
         behind = order[index + 1]
-        if (
+        if index != setting and (
             behind in targets
             or each.is_jump
             or each.ends
-            or (each.is_call and not _is_kept(value[0]))
+            or (each.is_call and not _is_kept(value[0]) and not keeps(each, value[0]))
         ):
             # Other ways lead here: right only for what is set once in the whole function.
             found = _only_setting(function, value[0]) if _is_kept(value[0]) else None
             if found is None or (value[0], found) in seen:
                 return None
             seen.add((value[0], found))
-            index = at[found]
+            index = setting = at[found]
             continue
-        step = _before(each, value)
+        if _sets(each, value[0]) and each.data is not None:
+            found = _static(each, value)
+            return found and Origin(STATIC, (*found, *behind_pointers))
+        step = _before(function, each, value)
         if step is None:
+            step = _read_from(each, value)
+            behind_pointers = (value[1], *behind_pointers)
+        if step is None or len(behind_pointers) > MOST_POINTERS:
             return None
         value, index = step, index - 1
     return None
 
 
-def _parameter(value: Value) -> tuple[int, int] | None:
-    name, offset = value
-    return (PARAMETERS.index(name), offset) if name in PARAMETERS and offset >= 0 else None
+def _static(each: Instruction, value: Value) -> tuple[int, ...] | None:
+    """What is at a static address that stands in the instruction, or that address."""
+    parts = _operands(each.operands)
+    if len(parts) != 2 or parts[1] != value[0] or "(%rip)" not in parts[0]:
+        return None
+    if each.name in ("lea", "leaq"):
+        return (each.data + value[1],)
+    return (each.data, value[1]) if each.name in ("mov", "movq") else None
+
+
+def _read_from(each: Instruction, value: Value) -> Value | None:
+    """The place of the pointer that an instruction reads into the register."""
+    parts = _operands(each.operands)
+    if len(parts) != 2 or parts[1] != value[0] or each.name not in ("mov", "movq"):
+        return None
+    found = _BASE.match(parts[0])
+    return (found[2], int(found[1] or "0", 16)) if found and found[2] != "%rip" else None
 
 
 def _is_kept(name: str) -> bool:
@@ -65,8 +129,8 @@ def _is_kept(name: str) -> bool:
 
 
 def _only_setting(function: Function, name: str) -> int | None:
-    """Where the function sets what it keeps, if it does that once; what it restores at its end
-    does not count."""
+    """Where the function sets what it keeps, if it does that once, or in steps that nothing leads
+    into: the last one. What it restores at its end does not count."""
     is_shared = _SLOT.match(name) and any(
         each.name.startswith("lea") and _operands(each.operands)[0] == name
         for each in function.at.values()
@@ -78,7 +142,13 @@ def _only_setting(function: Function, name: str) -> int | None:
         for each in function.at.values()
         if _sets(each, name) and not each.name.startswith("pop")
     ]
-    return found[0] if len(found) == 1 else None
+    if not found:
+        return None
+    order, places = function.order()
+    steps = order[places[min(found)] : places[max(found)] + 1]
+    apart = any(each.is_jump or each.is_conditional or each.is_call or each.ends for each in steps)
+    entered = any(each.address in function.targets() for each in steps[1:])
+    return None if apart or entered else max(found)
 
 
 def _operands(text: str) -> list[str]:
@@ -117,7 +187,7 @@ def _sets(each: Instruction, name: str) -> bool:
     return last == name
 
 
-def _before(each: Instruction, value: Value) -> Value | None:
+def _before(function: Function, each: Instruction, value: Value) -> Value | None:
     """What gave the value, before an instruction; None where that is not known."""
     name, offset = value
     if not _sets(each, name):
@@ -128,7 +198,8 @@ def _before(each: Instruction, value: Value) -> Value | None:
     source = parts[0]
     if each.name in ("mov", "movq"):
         full = source.startswith("%r") and not re.search(r"\d[bwd]$", source)
-        return (source, offset) if full or _SLOT.match(source) else None
+        is_slot = function.has_frame_pointer and _SLOT.match(source)
+        return (source, offset) if full or is_slot else None
     if each.name in ("lea", "leaq") and (found := _BASE.match(source)):
         return (found[2], offset + int(found[1] or "0", 16)) if found[2] != "%rip" else None
     if each.name in ("add", "addq", "sub", "subq") and source.startswith("$"):

@@ -57,9 +57,10 @@
 // What follows from the contract, the same on every machine.
 namespace syncopate::machine {
 
-// The time `nanoseconds` from now.
+// The time `nanoseconds` from now; the clock's beginning where it would be one before that.
 [[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
-  const std::uint64_t t = now() + static_cast<std::uint64_t>(nanoseconds);
+  const std::uint64_t time = now(), there = time + static_cast<std::uint64_t>(nanoseconds);
+  const std::uint64_t t = nanoseconds < 0 && there > time ? 0 : there;
   return {{static_cast<time_t>(t / 1'000'000'000u), static_cast<long>(t % 1'000'000'000u)},
           CLOCK_MONOTONIC};
 }

@@ -52,3 +52,15 @@ def test_each_header_by_itself(room: str, tmp_path: Path) -> None:
 def test_a_warning_is_seen(tmp_path: Path) -> None:
     done = compiled("class unused { int field_{0}; };\nint main() { return 0; }\n", tmp_path)
     assert "-Wunused-private-field" in done.stderr
+
+
+@pytest.mark.parametrize(("alignment", "status"), [(16, 0), (32, 1)])
+def test_an_action_that_would_lie_askew_is_refused(
+    alignment: int, status: int, tmp_path: Path
+) -> None:
+    action = f"struct alignas({alignment}) action {{ long all[4]; void operator()() {{}} }};"
+    body = "int main() { syncopate::elide::on_commit(action{}); }"
+    lines = ["#include <syncopate/elide/section.h>", action, body, ""]
+    done = compiled("\n".join(lines), tmp_path, "-fsyntax-only")
+    assert done.returncode == status, done.stderr
+    assert ("capture a pointer to it" in done.stderr) == bool(status)

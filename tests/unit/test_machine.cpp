@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
+#include <limits>
 #include <thread>
 
 #include <sched.h>
@@ -128,6 +130,13 @@ TEST(Park, TimesOutOnBothClocks) {
     EXPECT_EQ(machine::park(word, 0, &soon), machine::park_result::timed_out);
     EXPECT_GE(machine::now() - start, 4 * millisecond);
   }
+}
+
+// A clock has no time before its beginning: far in the past is not far in the future.
+TEST(Deadline, OfTheFarPastHasPassed) {
+  for (const std::int64_t ago : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 62,
+                                 std::numeric_limits<std::int64_t>::min()})
+    EXPECT_EQ(machine::remaining(machine::after(ago)) <= 0, ago < 0) << ago;
 }
 
 TEST(Park, LeavesErrnoAlone) {

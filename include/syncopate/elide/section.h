@@ -11,7 +11,7 @@
 //
 //   on_commit(f)           f() runs once, as soon as it cannot be undone any more: after the commit
 //                          of the running transaction; where none runs, at once.
-//   on_abort handler(f)    f(status) runs after each abort while `handler` is in scope.
+//   on_abort handler(f)    f(status) runs after each abort while `handler` lives.
 //   section::needs_lock()  what follows cannot be undone: be under the lock.
 //
 // Nesting is flat: an abort goes back to the outermost begin(), and the outermost commit() commits.
@@ -84,9 +84,10 @@ inline thread_local constinit section_context context{};
 }  // namespace detail
 
 // Runs `f(machine::htm::status)` after each abort of the calling thread's elided sections, before
-// the retry or the fall-back, while the object is in scope; the newest handler first. Handlers run
-// outside of transactions and must not throw. One that is made inside a transaction vanishes when
-// that aborts, as all else does, without having run.
+// the retry or the fall-back, for as long as the object lives; the newest handler first. They may end
+// in any order, each in the thread that made it. Handlers run outside of transactions and must not
+// throw. One that is made inside a transaction vanishes when that aborts, as all else does, without
+// having run.
 class on_abort_base {
  public:
   on_abort_base(const on_abort_base&) = delete;
@@ -97,7 +98,11 @@ class on_abort_base {
   explicit on_abort_base(function run) noexcept : run_(run), outer_(detail::context.handlers) {
     detail::context.handlers = this;
   }
-  ~on_abort_base() { detail::context.handlers = outer_; }
+  ~on_abort_base() {
+    on_abort_base** link = &detail::context.handlers;
+    while (*link != nullptr && *link != this) link = &(*link)->outer_;
+    if (*link != nullptr) *link = outer_;
+  }
 
  private:
   friend class section;
@@ -267,6 +272,7 @@ class section {
 template <class Callable>
 void on_commit(Callable f) {
   static_assert(sizeof(Callable) <= detail::action::bytes, "capture less, or a pointer to it");
+  static_assert(alignof(Callable) <= alignof(detail::action), "capture a pointer to it");
   static_assert(std::is_trivially_copyable_v<Callable>, "an abort could not undo the capture");
   if (!section::active()) {
     f();

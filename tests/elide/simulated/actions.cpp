@@ -4,6 +4,7 @@
 #include <syncopate/locks/tatas_lock.h>
 
 #include <mutex>
+#include <optional>
 
 #include "elision.h"
 
@@ -120,6 +121,24 @@ void handlers_nest() {
   assert((told == std::vector{2, 1, 1}));
 }
 
+// As in a container, which need not keep the order of scopes.
+void handlers_end_in_any_order() {
+  lock_type lock;
+  std::vector<int> told;
+  told.reserve(8);
+  const auto handler = [&told](int who) {
+    return [&told, who](const section::status&) { told.push_back(who); };
+  };
+  std::optional<elide::on_abort<decltype(handler(0))>> handlers[3];
+  for (int i = 0; i < 3; ++i) handlers[i].emplace(handler(i));
+  for (const int ends : {0, 2, 1}) {
+    handlers[ends].reset();
+    const std::lock_guard hold(lock);
+    section::needs_lock();
+  }
+  assert((told == std::vector{2, 1, 1}));
+}
+
 constexpr check::scenario scenarios[] = {
     {"in_order_after_the_commit", in_order_after_the_commit},
     {"actions_have_sections_of_their_own", actions_have_sections_of_their_own},
@@ -127,6 +146,7 @@ constexpr check::scenario scenarios[] = {
     {"too_many_take_the_lock", too_many_take_the_lock},
     {"once_for_each_section", once_for_each_section},
     {"handlers_nest", handlers_nest},
+    {"handlers_end_in_any_order", handlers_end_in_any_order},
 };
 
 }  // namespace

@@ -437,6 +437,23 @@ static void c11_timed_of(thrd_start_t f) {
 static void c11_timed(void) { c11_timed_of(c11_timed_t); }
 static void c11_timed_bad(void) { c11_timed_of(c11_timed_bad_t); }
 static atomic_int destroyed;
+// A block of no bytes is one all the same, also where one was before.
+static void* volatile no_block;
+static void get_and_free(size_t bytes) {
+  no_block = malloc(bytes);
+  free(no_block);
+}
+static void no_bytes(void) {
+  for (size_t i = 0; i < 3; ++i) {
+    get_and_free(8);
+    get_and_free(0);
+  }
+}
+static void no_bytes_bad(void) {
+  get_and_free(8);
+  get_and_free(0);
+  free(no_block);
+}
 static void tss_gone(void* v) {
   atomic_fetch_add(&destroyed, 1);
   free(v);
@@ -711,6 +728,8 @@ static const struct scenario all[] = {
     {"timed_join", timed_join},
     {"timed_join_ignored", timed_join_ignored},
     {"asm_pause", asm_pause},
+    {"no_bytes", no_bytes},
+    {"no_bytes_bad", no_bytes_bad},
     {"gives_up", gives_up},
     {"gives_up_bad", gives_up_bad},
     {"trylock_spin", trylock_spin},

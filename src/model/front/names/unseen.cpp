@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -78,7 +80,10 @@ int look_at(dl_phdr_info* module, std::size_t, void* data) {
 unseen what_is_unseen() {
   unseen all;
   dl_iterate_phdr(look_at, &all);
-  std::ranges::sort(all.assembly);
+  std::ranges::sort(all.assembly, {}, [](const std::string& place) {
+    const std::size_t colon = place.rfind(':');
+    return std::pair(place.substr(0, colon), std::atoi(place.c_str() + colon + 1));
+  });
   return all;
 }
 

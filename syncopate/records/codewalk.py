@@ -30,6 +30,8 @@ class Done:
     is_known: bool = True  # False: something on the way could not be followed
     passed: set[int] = field(default_factory=set)  # addresses of instructions, callees' too
     ends: bool = False  # whether there is a way to an end at all
+    allocates: bool = False  # whether every way to an end allocates or frees memory
+    loops: bool = False  # whether it may go round without doing that
 
 
 class Way(NamedTuple):
@@ -146,6 +148,33 @@ class Walker:
             elif each.is_jump and self._leaves(function, each):
                 done.is_known = False
         done.passed |= {way.at for way in reaching}
+        self._look_for_allocation(function, follows, reaching, ends, done, depth)
+
+    def _look_for_allocation(
+        self,
+        function: Function,
+        follows: dict[Way, list[Way]],
+        reaching: set[Way],
+        ends: set[Way],
+        done: Done,
+        depth: int,
+    ) -> None:
+        """Whether ways to an end, and rounds on these, can do without a call that allocates."""
+        without = {way for way in reaching if not self._allocates(function.at[way.at], depth)}
+        after = {way: [each for each in follows[way] if each in without] for way in without}
+        begin = next(iter(follows))
+        left = {begin} & without | _reached(after, begin)
+        done.allocates = bool(reaching) and not left & ends
+        done.loops |= any(way in _reached(after, way) for way in without if len(follows[way]) > 1)
+
+    def _allocates(self, each: Instruction, depth: int) -> bool:
+        if not (each.is_call or each.is_jump):
+            return False
+        symbol = plain_symbol(each.symbol)
+        if knowncalls.kind_of(symbol) == knowncalls.ALLOCATION:
+            return True
+        inside = each.is_call and each.target is not None and "@" not in each.symbol
+        return inside and self._callee(each.target, depth + 1).allocates
 
     def _ways(
         self, function: Function, begin: int, step: Callable[[Way], Way | None], done: Done
@@ -207,6 +236,8 @@ class Walker:
             done.writes = True
         elif knowncalls.only_reads(symbol):
             return
+        elif knowncalls.does_little(symbol):
+            done.writes = True
         elif each.target is None or "@" in each.symbol:
             done.is_known = False  # through a pointer, or a library's, of which nothing is known
         else:
@@ -227,6 +258,7 @@ class Walker:
         for symbol, (at, in_loop) in of.calls.items():
             _add(done, symbol, at, looped or in_loop)
         done.writes |= of.writes
+        done.loops |= of.loops
         done.is_known &= of.is_known
         done.passed |= of.passed
 

@@ -201,6 +201,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         ]
     return [
         *found,
+        *_allocates_alone(lock, facts, short),
         Reason(
             "often",
             f"{short}, but there are {rate} a second{_held(share)}",
@@ -208,7 +209,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
             " it; `syncopate tune` tries other locks",
             LIKELY,
         ),
-        *_allocates_too(lock, facts),
+        *([] if any(_allocates_alone(lock, facts, "")) else _allocates_too(lock, facts)),
     ]
 
 
@@ -303,6 +304,15 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
 def _allocates(why: str, sure: str) -> Reason:
     do = "allocate before it is taken and free after it is released, or keep a pool"
     return Reason("allocates", why, do, sure)
+
+
+def _allocates_alone(lock: dict, facts: Facts | None, short: str) -> Iterator[Reason]:
+    """What a short hold is spent on where its code does hardly anything else."""
+    calls = calls_of(facts, knowncalls.ALLOCATION)
+    if calls and facts.allocating * facts.share >= MOSTLY:
+        yield _allocates(
+            f"{short}, and its section does little but call {named_calls(calls)}", LIKELY
+        )
 
 
 def _allocates_too(lock: dict, facts: Facts | None) -> Iterator[Reason]:

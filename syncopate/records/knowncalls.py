@@ -77,6 +77,13 @@ _READS_ONLY = re.compile(
     r"_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base|"
     r"_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base"
 )
+# The C++ library's, of nodes of its containers and of strings: they write a few words, or copy.
+_DOES_LITTLE = re.compile(
+    r"_ZNSt8__detail15_List_node_base\d+_M_\w+|_ZSt(29_Rb_tree_insert_and_rebalance|"
+    r"28_Rb_tree_rebalance_for_erase)\w+|_ZN?K?St8__detail20_Prime_rehash_policy\w+|"
+    r"_ZNS?K?(St7__cxx1112basic_string|s)\w*(_M_(create|construct|dispose|mutate|append|assign|"
+    r"replace)|C[12]|D[12])\w*"
+)
 _NEVER_RETURNS = re.compile(
     r"abort|_?_?exit|_Exit|quick_exit|__stack_chk_fail|__assert(_perror)?_fail|__fortify_fail|"
     r"__chk_fail|_Unwind_Resume|__cxa_(re)?throw|__cxa_bad_cast|_ZSt9terminatev|_ZSt\d+__throw_\w*"
@@ -130,6 +137,11 @@ def is_release(symbol: str) -> bool:
 def only_reads(symbol: str) -> bool:
     """Whether it writes nothing that others see."""
     return _READS_ONLY.fullmatch(symbol) is not None
+
+
+def does_little(symbol: str) -> bool:
+    """Whether it writes, but takes no longer than a call that allocates."""
+    return _DOES_LITTLE.fullmatch(symbol) is not None
 
 
 def never_returns(symbol: str) -> bool:

@@ -57,6 +57,9 @@ class Facts(NamedTuple):
     # done nothing with it; and where most of them wait.
     empty: float = 0.0
     empty_at: str = ""
+    # Share of the holds read whose code always allocates or frees memory, has no loop without that,
+    # and calls nothing else that may take long.
+    allocating: float = 0.0
     # As `calls`, but by how long others waited, not by how often the lock was held.
     blamed: Sequence[Call] = ()
 
@@ -80,12 +83,14 @@ class SectionCode:
             return Facts(0.0, [], 0.0, [], *empty) if empty[0] else None
         known = sum(weight for _, weight, _ in read)
         only_read = sum(w for done, w, _ in read if done.is_known and not done.writes)
+        allocating = sum(w for done, w, _ in read if _allocates_alone(done))
         return Facts(
             known / total,
             self._calls(read, known),
             only_read / known,
             self._beside(group, read),
             *empty,
+            allocating / known,
             self._calls(blamed, sum(weight for _, weight, _ in blamed)) if blamed else (),
         )
 
@@ -286,6 +291,11 @@ class SectionCode:
             written = each.data is not None and "(%rip)" in each.written()
             if written and repeats(function, each.address):
                 yield each, each.data
+
+
+def _allocates_alone(done: Done) -> bool:
+    kinds = {knowncalls.kind_of(symbol) for symbol in done.calls}
+    return done.allocates and done.is_known and not done.loops and kinds == {knowncalls.ALLOCATION}
 
 
 def _common(

@@ -820,6 +820,12 @@ def test_short_sections_that_allocate_again_and_again(looped, hold, told):
     assert [each.cause for each in found] == ["often", *(["allocates"] if told else [])]
     assert not told or found[1].why == "its section calls operator new (a.cpp:1) again and again"
 
+    alone = holdlengths.by_length(lock, results, facts._replace(allocating=0.6))
+    assert [each.cause for each in alone] == ["allocates", "often"]
+    assert alone[0].why.endswith("its section does little but call operator new (a.cpp:1)")
+    few = holdlengths.by_length(lock, results, facts._replace(allocating=0.4))
+    assert few == found
+
 
 @pytest.mark.parametrize(("most", "spare", "advised"),
                          [(1.02, 1.6, False), (1.02, 1.01, True), (1.3, 1.6, True),

@@ -8,6 +8,7 @@ from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 from test_findings import MS, Planted
 
+from syncopate.records import sectioncode
 from syncopate.records.codewalk import Walker
 from syncopate.symbols.machinecode import Program, plain_symbol
 from syncopate.symbols.symboltable import SymbolTable
@@ -40,6 +41,12 @@ SECTION(pointer, hook())
 SECTION(fails, if (x > 100) { fprintf(stderr, "no\n"); abort(); } x += sum(x))
 SECTION(many, for (int i = 0; i < x; i++) free(malloc(i + table[i])))
 SECTION(once, x += (long)malloc(x))
+SECTION(in_place, free((void*)table[x & 63]); table[x & 63] = (long)malloc(x))
+__attribute__((noinline)) static long node(long x) { return (long)malloc(x); }
+SECTION(listed, long n = node(x); *(long*)n = other; other = n)
+SECTION(seldom, if (other > x) table[3] = (long)malloc(x); other++)
+SECTION(after_work, table[5] += sum(x); table[4] = (long)malloc(x))
+SECTION(pointer_too, table[4] = (long)malloc(x); hook())
 SECTION(recurses, x += itself(x))
 SECTION(switches, switch (x) { case 1: puts("a"); break; case 2: usleep(1); break; case 3: abort();
   case 4: other = 3; break; case 5: x += sum(3); break; case 6: deep(3); break; default: x++; })
@@ -193,6 +200,16 @@ def test_locks_that_functions_of_the_program_take_and_release(sections):
 def test_what_is_called_again_and_again(sections):
     assert sections("many").calls["malloc"][1]
     assert not sections("once").calls["malloc"][1]
+
+
+LITTLE_BUT_ALLOCATE = {"once", "in_place", "listed"}
+NOT_ALONE = {"many", "seldom", "after_work", "reads", "pointer_too"}
+
+
+@pytest.mark.parametrize("name", sorted(LITTLE_BUT_ALLOCATE | NOT_ALONE))
+def test_sections_that_do_little_but_allocate(sections, name):
+    """On every way, and nothing in a loop besides; what is not known may be anything."""
+    assert sectioncode._allocates_alone(sections(name)) == (name in LITTLE_BUT_ALLOCATE)
 
 
 def test_what_cannot_be_followed_is_not_known(sections):

@@ -23,14 +23,13 @@
 #include <netdb.h>
 #include <netinet/ether.h>
 #include <pthread.h>
+#include <pty.h>
 #include <pwd.h>
 #include <regex.h>
 #include <search.h>
 #include <shadow.h>
 #include <signal.h>
 #include <spawn.h>
-#include <pty.h>
-#include <pwd.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -113,9 +113,9 @@ bool take_arguments_apart(gimple_stmt_iterator& at, gcall* call) {
   return some;
 }
 
-// ---- assembly -----------------------------------------------------------------------------------
+// ---- what is not seen ---------------------------------------------------------------------------
 
-std::set<std::string> places_of_assembly;
+std::set<std::string> places;
 
 // An operand, a clobber or a bracket of the template says that it may.
 bool may_touch_memory(const gasm* each) {
@@ -139,13 +139,13 @@ bool may_touch_memory(const gasm* each) {
 void note(const gasm* each) {
   const expanded_location place = expand_location(gimple_location(each));
   if (place.file != nullptr && may_touch_memory(each))
-    places_of_assembly.insert(std::string(place.file) + ':' + std::to_string(place.line));
+    places.insert(std::string(place.file) + ':' + std::to_string(place.line));
 }
 
 void write_places(void*, void*) {
-  if (places_of_assembly.empty()) return;
+  if (places.empty()) return;
   std::fputs("\t.pushsection .syncopate.unseen,\"MS\",@progbits,1\n", asm_out_file);
-  for (const std::string& each : places_of_assembly) {
+  for (const std::string& each : places) {
     std::fputs("\t.asciz ", asm_out_file);
     output_quoted_string(asm_out_file, each.c_str());
     std::fputc('\n', asm_out_file);
@@ -196,9 +196,12 @@ void put_before(const char* sanitizer) {
 }  // namespace
 
 [[gnu::visibility("default")]] int plugin_init(plugin_name_args*, plugin_gcc_version* version) {
-  if (!plugin_default_version_check(version, &gcc_version)) return 1;
+  register_callback("syncopate", PLUGIN_FINISH_UNIT, write_places, nullptr);
+  if (!plugin_default_version_check(version, &gcc_version)) {
+    places.insert("*");  // as builtins.h does for a compiler without a plugin
+    return 0;
+  }
   put_before("tsan");   // optimized
   put_before("tsan0");  // not
-  register_callback("syncopate", PLUGIN_FINISH_UNIT, write_places, nullptr);
   return 0;
 }

@@ -3,6 +3,9 @@
 // What a concept cannot say: a lock excludes, and its critical sections happen before one another;
 // unlocking needs a holder, the caller where the lock's text says so; after the store that releases
 // it, a lock is touched no more. tests/conformance and tests/check look at that for all of them.
+// In the child of a fork, who has forked holds what it held. But where others waited for a lock,
+// only auto, futex, tatas, what is made of these, and auto_rwlock come free there: the others would
+// be passed to a thread that the child has not (tests/conformance/fork_test.cpp).
 #pragma once
 
 #include <syncopate/barriers/traits.h>

@@ -4,7 +4,7 @@
 //               1991, algorithm 7 (sense-reversing). How we deviate: an episode number takes the
 //               place of the sense, so that a participant needs no state of its own.
 // Fairness      all go on together.
-// Space         128 B (two cache lines), 0 B per participant.
+// Space         128 B (two cache lines; adaptive: 192 B), 0 B per participant.
 // Uncontended   the last to arrive: 3 loads + 1 RMW + 2 stores.
 // Contended     n RMWs on one line; the end of an episode invalidates n - 1 waiters.
 //

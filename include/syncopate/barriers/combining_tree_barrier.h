@@ -5,7 +5,7 @@
 //               where caches broadcast (the paper's own advice, section 3.6), and works with every
 //               waiting strategy.
 // Fairness      all go on together.
-// Space         64 B per 3 participants, about; 128 B.
+// Space         128 B (adaptive: 192 B), and about 64 B per 3 participants.
 // Uncontended   log4(n) RMWs, 1 store.
 // Contended     at most 4 RMWs on any line; the end of an episode invalidates n - 1 waiters.
 //

@@ -5,7 +5,7 @@
 //               parity and sense. There is no last to arrive, so there is no completion function,
 //               and arriving is waiting: no arrive(), no drop.
 // Fairness      all go on together.
-// Space         192 B per participant.
+// Space         16 B, and 192 B per participant.
 // Uncontended   rounds = ceil(log2 n): 1 store + 1 awaited load each.
 // Contended     no RMW, no word with two writers; n * rounds misses, rounds of them in a row.
 //

@@ -4,7 +4,7 @@
 //               Poll is the number of polls before sleeping: 0 as in pthread; libgomp's default is
 //               time-based and large, and with more threads than processors about 1000.
 // Fairness      all go on together.
-// Space         8 B in 128 (two cache lines), 0 B per participant.
+// Space         192 B (three cache lines), 0 B per participant.
 // Uncontended   the last to arrive: 2 loads + 1 RMW + 2 stores + 1 system call.
 // Contended     n RMWs on one line; n - 1 sleeps, and one call that wakes them all.
 //

@@ -5,7 +5,7 @@
 //               How we deviate: who runs ahead and reaches a barrier stops there; waiting is a
 //               strategy's; the last to arrive is counted with completion and drop.
 // Fairness      all go on together.
-// Space         128 B (two cache lines: the end of an episode is not on the line of arrivals, so
+// Space         128 B (adaptive: 192 B; the end of an episode is not on the line of arrivals, so
 //               that an arrival aborts nobody), 0 B per participant.
 // Uncontended   as central_barrier.h; who waits: 1 transaction more.
 // Contended     the end of an episode aborts n - 1 transactions.

@@ -6,7 +6,7 @@
 //               that costs time, and is never wrong. An episode number takes the place of
 //               resetting the monitored word.
 // Fairness      all go on together.
-// Space         64 B * (nodes + 2), 4 B per participant.
+// Space         192 B (adaptive: 256 B), 68 B per node, 4 B per participant.
 // Uncontended   the last to arrive: 2 RMWs.
 // Contended     n RMWs on as many lines as there are nodes, one RMW per node on the common one; the
 //               end of an episode invalidates n - 1 waiters, who do not poll (waits::monitor).

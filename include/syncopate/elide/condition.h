@@ -67,7 +67,8 @@ class basic_condition {
   basic_condition() noexcept = default;
   basic_condition(const basic_condition&) = delete;
   basic_condition& operator=(const basic_condition&) = delete;
-  // Requires: nobody waits any more without having been signaled.
+  // Requires: nobody waits any more without having been signaled; in the child of a fork, nobody
+  // did at the fork.
   ~basic_condition() {
     machine::wait_until(waiters_, std::memory_order_acquire,  // [A]
                         [](std::uint32_t n) { return n == 0; });

@@ -5,7 +5,7 @@
 //               Rajwar, SC 2013, sections 2 and 3. The policies: retry_policy.h.
 // Fairness      none, whatever the lock's: transactions overtake those that queue for it only while
 //               it is free, but they do. With elision off, the lock's own.
-// Space         the lock's; 2 B more where the policy learns.
+// Space         the lock's; where the policy learns, 2 B more and what its alignment adds.
 // Uncontended   off: the lock's, and 2 loads and branches. On: one transaction; no write to the
 //               lock.
 // Contended     sections that touch different lines run at the same time; each that falls back

@@ -5,7 +5,7 @@
 // Source        as elided_lock.h. Readers gain most: even uncontended readers of a plain rwlock
 //               fight over its word.
 // Fairness      none while transactions commit; those that queue for the lock, as the lock inside.
-// Space         the lock's; 2 B more where the policy learns.
+// Space         the lock's; where the policy learns, 2 B more and what its alignment adds.
 // Uncontended   off: the lock's, and 2 loads and branches. On: one transaction.
 // Contended     a reader that elides subscribes to "no writer holds it", a writer to "nobody holds
 //               it". So a writer that falls back aborts all. A reader that falls back aborts the

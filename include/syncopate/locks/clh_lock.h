@@ -6,7 +6,8 @@
 //               compare-and-swap of tail_; so a free lock owns no node, all-zero memory is a free
 //               lock, and destroying one needs no action.
 // Fairness      FIFO; bypass bound 0 (among threads that found the lock held).
-// Space         12 B per lock; one 64 B node per waiter and contended holder (node_pool.h).
+// Space         12 B per lock (with the strategy adaptive 20 B); one 64 B node per waiter and
+//               contended holder (node_pool.h).
 // Uncontended   lock 1 load + 1 RMW; unlock 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off; no wait for a successor to link itself (MCS has one).
 //

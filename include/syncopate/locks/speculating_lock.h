@@ -7,7 +7,7 @@
 //               that measures whether it pays (wait/profit_control.h) is new.
 // Fairness      the lock's, if it can tell places (draw, ahead, await). Else none: a waiter that
 //               runs ahead is not in line meanwhile.
-// Space         the lock's + 40 B, 4 B where it does not measure; 0 B per waiter.
+// Space         the lock's + 32 B, 4 B where it does not measure; 0 B per waiter.
 // Uncontended   the lock's; at unlock 1 load more, and 1 RMW in 7 of thread-local memory.
 // Contended     up to `runs` runs ahead per waiter, then as the lock; where the machine cannot run
 //               ahead, as the lock at once.

@@ -3,7 +3,7 @@
 // Source        Rudolph & Segall, ISCA 1984 (test, then test-and-set); Anderson, IEEE TPDS 1(1),
 //               1990 (back-off). How we deviate: strategies that park use state `held_parked`.
 // Fairness      none; a waiter can starve.
-// Space         4 B per lock, 0 B per waiter.
+// Space         4 B per lock (with the strategy adaptive 12 B), 0 B per waiter.
 // Uncontended   lock 1 RMW; unlock 1 store (parking: 1 RMW); one cache line.
 // Contended     each release lets every polling waiter race; back-off keeps the races rare.
 //

@@ -9,7 +9,7 @@
 //               below it would wait for the writer that waits for the outer one.
 // Fairness      that of the lock below; a writer may have to wait for readers that came by the
 //               table before it, and for nobody that came by it after.
-// Space         8 B and the lock below, per lock; one table of 32 KB for all.
+// Space         16 B and the lock below, per lock; one table of 32 KB for all.
 // Uncontended   shared by the table: lock 3 loads + 1 store + 1 fence, unlock 1 load + 1 store, on
 //               lines of the thread's own and one that all only read; exclusive: 1 load more than
 //               below.
@@ -17,7 +17,8 @@
 //               times as long nobody may bring the bias back: it costs writers a tenth at most.
 //
 // Invariants
-//   I1  biased_ is set only by a reader that holds the lock below shared.
+//   I1  biased_ is set only by a reader that holds the lock below shared, or by a try_lock() that
+//       found a reader by the table, and holds the lock below.
 //   I2  A reader by the table has put the lock into its place and then found biased_ set. A writer
 //       holds the lock below, has cleared biased_, and then found every place without the lock:
 //       of two that come at once, one sees the other (both by sequentially consistent accesses).
@@ -74,7 +75,8 @@ class bravo_rwlock {
     below_.lock();
     if (biased_.load(std::memory_order_relaxed) != 0) end_bias();  // [X] only set by readers below
   }
-  // Returns whether the lock is held. Waits for readers that came by the table, if it ends a bias.
+  // Returns whether the lock was free and is now held. Waits for nobody; looks through the table
+  // where there is a bias, and fails while a reader is there.
   [[nodiscard]] bool try_lock() noexcept {
     if (!below_.try_lock()) return false;
     if (biased_.load(std::memory_order_relaxed) == 0) return true;  // [X]

@@ -4,7 +4,7 @@
 // Source        Reed & Kanodia, CACM 22(2), 1979 (eventcounts). How we deviate: who signals reads
 //               whether anybody sleeps, and calls the kernel only then; asymmetric fences make that
 //               read free where one side is far more frequent.
-// Space         48 B.
+// Space         40 B.
 //
 // Invariants
 //   I1  Who sleeps has counted itself in sleepers_, executed a fence, and then found its condition

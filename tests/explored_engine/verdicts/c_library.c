@@ -437,6 +437,27 @@ static void c11_timed_of(thrd_start_t f) {
 static void c11_timed(void) { c11_timed_of(c11_timed_t); }
 static void c11_timed_bad(void) { c11_timed_of(c11_timed_bad_t); }
 static atomic_int destroyed;
+static FILE* a_file;
+static int puts_to_file(void* u) {
+  (void)u;
+  fputs("a", a_file);
+  return 0;
+}
+static int closes_file(void* u) {
+  (void)u;
+  return fclose(a_file);
+}
+static void file_of_two(int (*other)(void*)) {
+  a_file = fopen("/dev/null", "w");
+  if (a_file == NULL) abort();
+  thrd_t t;
+  thrd_create(&t, other, NULL);
+  puts_to_file(NULL);
+  thrd_join(t, NULL);
+  if (other == puts_to_file) closes_file(NULL);
+}
+static void file_shared(void) { file_of_two(puts_to_file); }
+static void file_closed_by_other(void) { file_of_two(closes_file); }
 // A block of no bytes is one all the same, also where one was before.
 static void* volatile no_block;
 static void get_and_free(size_t bytes) {
@@ -728,6 +749,8 @@ static const struct scenario all[] = {
     {"timed_join", timed_join},
     {"timed_join_ignored", timed_join_ignored},
     {"asm_pause", asm_pause},
+    {"file_shared", file_shared},
+    {"file_closed_by_other", file_closed_by_other},
     {"no_bytes", no_bytes},
     {"no_bytes_bad", no_bytes_bad},
     {"gives_up", gives_up},

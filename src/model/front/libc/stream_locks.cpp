@@ -74,6 +74,10 @@ bool is_apart(engine::place where) {
   return standard_streams_apart() && cpp_library_code.has(where);
 }
 
+bool is_standard(const std::FILE* stream) {
+  return stream == stdin || stream == stdout || stream == stderr;
+}
+
 // What a module refers to elsewhere, by the loader's tables.
 struct references {
   const ElfW(Sym) * symbols = nullptr;
@@ -172,6 +176,8 @@ stream_call::stream_call(std::FILE* stream, std::string_view function, engine::p
   // Who does not lock it has to have it alone.
   else if ((!takes_lock(function) || is_apart(where)) && by_program(where))
     call_wrote(stream, sizeof *stream, where);
+  // Who closes it meanwhile frees it.
+  if (!is_standard(stream) && by_program(where)) call_reads(stream, 1, where);
 }
 stream_call::~stream_call() {
   if (stream_ != nullptr) unlock_stream(stream_, where_);

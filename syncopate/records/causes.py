@@ -33,6 +33,7 @@ from syncopate.records.lockfigures import (
     POSSIBLE,
     Reason,
     at_once,
+    blocking,
     calls_of,
     functions_of,
     held,
@@ -286,22 +287,7 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         return
     named = named_calls(calls)
     first = functions_of([call for call in calls if call.kind == calls[0].kind])
-    cause, do = {
-        knowncalls.SLEEP: (
-            "sleeps",
-            f"sleep after the release ({first}), or wait at a condition variable, which"
-            " releases the lock",
-        ),
-        knowncalls.INPUT_OUTPUT: (
-            "input_output",
-            f"copy what is to be read or written, and call {first} after the release,"
-            " or in a thread of its own",
-        ),
-        knowncalls.WAIT: (
-            "waits",
-            f"release it before the call of {first}, or hold that for shorter",
-        ),
-    }[calls[0].kind]
+    cause, do = blocking(calls[0].kind, first)
     yield Reason(cause, f"{why}; its section calls {named}", do, sure)
 
 

@@ -15,6 +15,7 @@ from syncopate.records import knowncalls
 from syncopate.symbols.firstargument import are_alike, first_argument
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 
+SLOW = (knowncalls.ALLOCATION, knowncalls.SLEEP, knowncalls.INPUT_OUTPUT)
 MOST_FUNCTIONS = 40  # read for one section
 MOST_DEPTH = 8
 MOST_STEPS = 12  # instructions of a section that does nothing: its lock's address, and a check
@@ -30,8 +31,8 @@ class Done:
     is_known: bool = True  # False: something on the way could not be followed
     passed: set[int] = field(default_factory=set)  # addresses of instructions, callees' too
     ends: bool = False  # whether there is a way to an end at all
-    allocates: bool = False  # whether every way to an end allocates or frees memory
-    loops: bool = False  # whether it may go round without doing that
+    always: frozenset[str] = frozenset()  # of SLOW: what every way to an end calls
+    loops: bool = False  # whether it may go round without allocating or freeing memory
 
 
 class Way(NamedTuple):
@@ -148,9 +149,9 @@ class Walker:
             elif each.is_jump and self._leaves(function, each):
                 done.is_known = False
         done.passed |= {way.at for way in reaching}
-        self._look_for_allocation(function, follows, reaching, ends, done, depth)
+        self._look_at_ways(function, follows, reaching, ends, done, depth)
 
-    def _look_for_allocation(
+    def _look_at_ways(
         self,
         function: Function,
         follows: dict[Way, list[Way]],
@@ -159,22 +160,28 @@ class Walker:
         done: Done,
         depth: int,
     ) -> None:
-        """Whether ways to an end, and rounds on these, can do without a call that allocates."""
-        without = {way for way in reaching if not self._allocates(function.at[way.at], depth)}
-        after = {way: [each for each in follows[way] if each in without] for way in without}
+        """Whether ways to an end, and rounds on these, can do without calls of a kind."""
         begin = next(iter(follows))
-        left = {begin} & without | _reached(after, begin)
-        done.allocates = bool(reaching) and not left & ends
-        done.loops |= any(way in _reached(after, way) for way in without if len(follows[way]) > 1)
+        kinds = {way: self._always(function.at[way.at], depth) for way in reaching}
+        for kind in SLOW:
+            without = {way for way in reaching if kind not in kinds[way]}
+            after = {way: [each for each in follows[way] if each in without] for way in without}
+            if reaching and not ({begin} & without | _reached(after, begin)) & ends:
+                done.always |= {kind}
+            if kind != knowncalls.ALLOCATION:
+                continue
+            done.loops |= any(
+                way in _reached(after, way) for way in without if len(follows[way]) > 1
+            )
 
-    def _allocates(self, each: Instruction, depth: int) -> bool:
+    def _always(self, each: Instruction, depth: int) -> frozenset[str]:
+        """What an instruction calls for certain."""
         if not (each.is_call or each.is_jump):
-            return False
-        symbol = plain_symbol(each.symbol)
-        if knowncalls.kind_of(symbol) == knowncalls.ALLOCATION:
-            return True
+            return frozenset()
+        if kind := knowncalls.kind_of(plain_symbol(each.symbol)):
+            return frozenset((kind,))
         inside = each.is_call and each.target is not None and "@" not in each.symbol
-        return inside and self._callee(each.target, depth + 1).allocates
+        return self._callee(each.target, depth + 1).always if inside else frozenset()
 
     def _ways(
         self, function: Function, begin: int, step: Callable[[Way], Way | None], done: Done

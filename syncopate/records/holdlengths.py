@@ -23,6 +23,7 @@ from syncopate.records.lockfigures import (
     POSSIBLE,
     Reason,
     at_once,
+    blocking,
     calls_of,
     functions_of,
     got,
@@ -169,6 +170,8 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     hold = lock["hold"]
     if not hold:
         why = f"{holds_unseen(lock, results)}{_at_most(lock, results)}"
+        if by_code := [*_by_code(lock, facts, why)]:
+            return by_code
         return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
     if hold["mean_ns"] >= LONG_HOLD_NS:
         return [_long(lock, results, facts)]
@@ -211,6 +214,17 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         ),
         *([] if any(_allocates_alone(lock, facts, "")) else _allocates_too(lock, facts)),
     ]
+
+
+def _by_code(lock: dict, facts: Facts | None, why: str) -> Iterator[Reason]:
+    """Waits that are long, where holds are not seen: what every way through the section calls."""
+    for kind in (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT):
+        calls = calls_of(facts, kind)
+        if calls and kind in facts.slow and mean_wait(lock) >= LONG_HOLD_NS:
+            cause, do = blocking(kind, functions_of(calls))
+            why += f"; its section always calls {named_calls(calls)}, and waits last"
+            yield Reason(cause, f"{why} {duration(mean_wait(lock))} in the mean", do, LIKELY)
+            return
 
 
 def holds_unseen(lock: dict, results: dict) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from syncopate.records import knowncalls
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
 
@@ -91,6 +92,26 @@ def calls_of(facts: Facts | None, kind: str) -> list[Call]:
     """What most of the sections call of this kind."""
     calls = facts.calls if facts else []
     return [call for call in calls if call.kind == kind and call.share >= MOSTLY]
+
+
+def blocking(kind: str, functions: str) -> tuple[str, str]:
+    """The cause, and what to do, where a section calls these, of a kind that waits."""
+    return {
+        knowncalls.SLEEP: (
+            "sleeps",
+            f"sleep after the release ({functions}), or wait at a condition variable, which"
+            " releases the lock",
+        ),
+        knowncalls.INPUT_OUTPUT: (
+            "input_output",
+            f"copy what is to be read or written, and call {functions} after the release,"
+            " or in a thread of its own",
+        ),
+        knowncalls.WAIT: (
+            "waits",
+            f"release it before the call of {functions}, or hold that for shorter",
+        ),
+    }[kind]
 
 
 def functions_of(calls: list[Call]) -> str:

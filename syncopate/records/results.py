@@ -460,6 +460,8 @@ class Results:
         for lock in group.locks:
             if any(lock.hold_histogram):
                 histogram.add(merged, lock.hold_histogram)
+        if not any(merged):  # of a damaged record
+            return None
         largest = max(lock.hold_max for lock in group.locks)
         p99 = histogram.percentile(merged, 0.99, largest)
         return {

@@ -15,7 +15,7 @@ from syncopate.records import knowncalls
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.besides import LINE, Objects, ObjectWrite
 from syncopate.records.codeplaces import own_places
-from syncopate.records.codewalk import Done, Walker, repeats
+from syncopate.records.codewalk import SLOW, Done, Walker, repeats
 from syncopate.records.naming import telling
 from syncopate.symbols import debugmembers
 from syncopate.symbols.demangling import demangle
@@ -60,6 +60,7 @@ class Facts(NamedTuple):
     # Share of the holds read whose code always allocates or frees memory, has no loop without that,
     # and calls nothing else that may take long.
     allocating: float = 0.0
+    slow: Sequence[str] = ()  # what half of the holds read call for certain, of codewalk.SLOW
     # As `calls`, but by how long others waited, not by how often the lock was held.
     blamed: Sequence[Call] = ()
 
@@ -91,6 +92,7 @@ class SectionCode:
             self._beside(group, read),
             *empty,
             allocating / known,
+            [kind for kind in SLOW if sum(w for d, w, _ in read if kind in d.always) >= known / 2],
             self._calls(blamed, sum(weight for _, weight, _ in blamed)) if blamed else (),
         )
 
@@ -295,7 +297,8 @@ class SectionCode:
 
 def _allocates_alone(done: Done) -> bool:
     kinds = {knowncalls.kind_of(symbol) for symbol in done.calls}
-    return done.allocates and done.is_known and not done.loops and kinds == {knowncalls.ALLOCATION}
+    allocates = knowncalls.ALLOCATION in done.always
+    return allocates and done.is_known and not done.loops and kinds == {knowncalls.ALLOCATION}
 
 
 def _common(

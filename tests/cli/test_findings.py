@@ -827,6 +827,29 @@ def test_short_sections_that_allocate_again_and_again(looped, hold, told):
     assert few == found
 
 
+@pytest.mark.parametrize(
+    ("kind", "always", "each", "cause"),
+    [("sleep", True, 3 * MS, "sleeps"), ("input or output", True, 3 * MS, "input_output"),
+     ("sleep", False, 3 * MS, "unknown"), ("sleep", True, 3 * US, "unknown"),
+     ("allocation", True, 3 * MS, "unknown"), ("wait", True, 3 * MS, "unknown")],
+)  # fmt: skip
+def test_holds_that_are_not_seen_by_what_their_code_calls(kind, always, each, cause):
+    """Where every way through the section does, and waits are as long as such calls."""
+    waits = {"mutex": {"count": 100, "total_ns": 100 * each, "mean_ns": each, "max_ns": each}}
+    lock = {"object": "mutex", "hold": None, "waits": waits, "threads_waited": 4, "in_vain": 0,
+            "addresses": ["0x9000"], "named_by": "symbol", "members": 1, "lost_ns": 100 * each,
+            "waiters": [], "shared": []}  # fmt: skip
+    results = {"process": {"duration_ns": 90 * each, "processors": 2, "recorder": "kernel"}}
+    calls = [Call("does_it", kind, "a.c:1", False, 1.0)]
+    facts = Facts(1.0, calls, 0.0, [], slow=[kind] if always else [])
+    (found,) = holdlengths.by_length(lock, results, facts)
+    assert found.cause == cause
+    assert found.why.startswith("how often it was taken, and how long it was held, is not seen")
+    if cause != "unknown":
+        assert "its section always calls does_it (a.c:1), and waits last 3.00 ms" in found.why
+        assert found.sure == "likely" and "does_it" in found.do
+
+
 @pytest.mark.parametrize(("most", "spare", "advised"),
                          [(1.02, 1.6, False), (1.02, 1.01, True), (1.3, 1.6, True),
                           (None, 1.6, True)])  # fmt: skip

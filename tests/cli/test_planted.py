@@ -24,7 +24,9 @@ import pytest
 from conftest import HERE, compile_c, run_cli
 
 from syncopate.base import paths
+from syncopate.launch import kernelview
 
+WHY_NOT = kernelview.obstacle()
 ATTEMPTS = 6
 LOADED = 0.1  # of the processors: what others had while a program ran, for it to be to blame
 OF_THE_MACHINE = {"preempted", "busy", "crowded", "unknown"}
@@ -102,10 +104,10 @@ def disk(tmp_path):
         yield Path(folder)
 
 
-def recorded(program: Path) -> dict:
+def recorded(program: Path, *options: str) -> dict:
     """What a report says of one run of it."""
     record = program.parent / "rec"
-    run_cli("record", "-o", record, "--", program, cwd=program.parent)
+    run_cli("record", *options, "-o", record, "--", program, cwd=program.parent)
     done = run_cli("report", "--json", record)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["records"][0]
@@ -164,6 +166,19 @@ def test_the_right_sentence_comes_first(disk, name, compiler):
     assert any(each in found["why"][0] for each in why.split("|")), found
     assert found["do"][0].startswith(tuple(do.split("|"))), found
     assert found["reasons"][0]["sure"] in ("certain", "likely"), found
+
+
+@pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
+@pytest.mark.parametrize("name", ["sleep", "input_output"])
+def test_the_kernels_view_tells_what_every_hold_calls(disk, name):
+    """Though it sees no hold."""
+    lock, cause, why, do = PLANTED[name]
+    found = first_finding(
+        built(name, disk, GCC), cause, lambda program: recorded(program, "--kernel")
+    )
+    assert found["lock"] == lock
+    assert why.replace("its section calls", "its section always calls") in found["why"][0]
+    assert found["do"][0].startswith(do)
 
 
 @pytest.mark.parametrize("name", CONTROLS)

@@ -420,3 +420,13 @@ def test_of_many_long_events_some_are_read(tmp_path, monkeypatch):
     assert len(waits) <= 100
     assert (len(long), set(long)) == (50, {20})
     assert sum(event.weight for event in waits) == pytest.approx(2000, rel=0.5)
+
+
+def test_samples_that_are_in_no_bucket_are_no_holds(tmp_path):
+    """As of a damaged record."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x9000, 1, 10, holds=[100, 3000])
+    builder.locks[-1] = builder.locks[-1][: -46 * 4] + bytes(46 * 4)
+    builder.row(builder.thread(100), lock, 1, [1000])
+    (found,) = results_of(builder, tmp_path)["locks"]
+    assert (found["acquisitions"], found["hold"]) == (10, None)

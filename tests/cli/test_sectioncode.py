@@ -202,6 +202,17 @@ def test_what_is_called_again_and_again(sections):
     assert not sections("once").calls["malloc"][1]
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [("sleeps", {"sleep"}), ("yields", {"sleep"}), ("nested", {"sleep"}), ("once", {"allocation"}),
+     ("in_place", {"allocation"}), ("listed", {"allocation"}), ("many", set()), ("seldom", set()),
+     ("switches", set()), ("fails", set()), ("early", set()), ("reads", set())],
+)  # fmt: skip
+def test_what_every_way_calls(sections, name, kinds):
+    """What stands on some ways only is not told."""
+    assert sections(name).always == kinds
+
+
 LITTLE_BUT_ALLOCATE = {"once", "in_place", "listed"}
 NOT_ALONE = {"many", "seldom", "after_work", "reads", "pointer_too"}
 

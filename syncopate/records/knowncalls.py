@@ -11,7 +11,10 @@ from collections.abc import Iterable
 SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"
 
 _KINDS = {
-    SLEEP: "usleep|sleep|nanosleep|clock_nanosleep|thrd_sleep",
+    SLEEP: (
+        "usleep|sleep|nanosleep|clock_nanosleep|thrd_sleep|"
+        r"_RNv\w*3std\w*6thread\w*5sleep|_ZN3std6thread\w*5sleep17h\w+"
+    ),
     INPUT_OUTPUT: (
         r"p?(read|write)v?(64)?|f(data)?sync|sync|syncfs|msync|open(at)?(64)?|creat(64)?|close|"
         r"fopen(64)?|fclose|fread(_unlocked)?|fwrite(_unlocked)?|fflush(_unlocked)?|"
@@ -19,6 +22,7 @@ _KINDS = {
         r"f?gets|getline|send(to|msg|file|file64|mmsg)?|recv(from|msg|mmsg)?|connect|accept4?|"
         r"poll|ppoll|select|pselect|epoll_p?wait2?|splice|rename(at2?)?|unlink(at)?|stat|fstat|"
         r"f?truncate(64)?|getaddrinfo|syslog|(__)?v?syslog(_chk)?|system|popen|"
+        r"_RN\w*3std(2fs|3net)\w*|_ZN3std(2fs|3net)\w*|_ZN\d+_\$LT\$(\$RF\$)?std\.\.(fs|net)[\w.$]+|"
         r"_ZNSo\w*|_ZNSi\w*|_ZStls\w*|_ZSt16__ostream_insert\w*|_ZSt4endl\w*"
     ),
     ALLOCATION: (

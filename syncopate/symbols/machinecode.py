@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from typing import NamedTuple
 
 from syncopate.base import boundedtool
@@ -17,6 +18,7 @@ LONGEST = 1 << 15  # bytes of one function
 SECONDS, MEMORY = 10, 4 << 30
 _LINE = re.compile(r" *([0-9a-f]+):\t(\S.*)")
 _HEAD = re.compile(r"[0-9a-f]+ <(.*)>:")
+_POINTER = re.compile(r"([0-9a-f]+) R_X86_64_RELATIVE +\*ABS\*\+0x([0-9a-f]+)")
 _TARGET = re.compile(r"([0-9a-f]+) <([^>]*)>")
 _DATA = re.compile(r"# ([0-9a-f]+)(?: <([^>]*)>)?")
 _ADDED = re.compile(r"(@plt|\+0x[0-9a-f]+|@+[A-Z][\w.]*)+$")
@@ -135,10 +137,11 @@ class Function:
 class Program:
     """The machine code of one file."""
 
-    def __init__(self, path: str):
-        self._path = path
+    def __init__(self, path: str, symbol_at: Callable[[int], str] = lambda address: ""):
+        self._path, self._symbol_at = path, symbol_at
         self._tool = shutil.which("objdump")
         self._functions: dict[int, Function | None] = {}
+        self._pointers: dict[int, int] | None = None
 
     def function(self, start: int) -> Function | None:
         """The function that begins at a link-time address; None where nothing can be read."""
@@ -151,10 +154,7 @@ class Program:
             return None
         command = [self._tool, "-d", "-w", "--no-show-raw-insn", f"--start-address={start:#x}",
                    f"--stop-address={start + LONGEST:#x}", "--", self._path]  # fmt: skip
-        try:
-            text = boundedtool.output(command, SECONDS, MEMORY) or ""
-        except subprocess.TimeoutExpired:
-            return None
+        text = _told(command)
         name, lines = "", []
         for line in text.splitlines():
             if head := _HEAD.fullmatch(line):
@@ -166,7 +166,33 @@ class Program:
         if not lines or lines[0][0] != start:
             return None
         ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
-        return Function(start, name, [_parse(*line, end) for line, end in zip(lines, ends)])
+        parsed = (_parse(*line, end) for line, end in zip(lines, ends))
+        return Function(start, name, [self._resolved(each) for each in parsed])
+
+    def _resolved(self, each: Instruction) -> Instruction:
+        """A call through a pointer that the loader sets once, to a function of the same file: as
+        Rust calls its library."""
+        is_fixed = (each.is_call or each.is_jump) and each.data and "(%rip)" in each.operands
+        target = self._set_by_loader().get(each.data) if is_fixed else None
+        if target is None:
+            return each
+        return each._replace(target=target, symbol=self._symbol_at(target), data=None)
+
+    def _set_by_loader(self) -> dict[int, int]:
+        """Where such a pointer is, and the function's link-time address."""
+        if self._pointers is None:
+            text = _told([self._tool, "-R", "--", self._path])
+            found = filter(None, map(_POINTER.fullmatch, text.splitlines()))
+            self._pointers = {int(each[1], 16): int(each[2], 16) for each in found}
+        return self._pointers
+
+
+def _told(command: list[str]) -> str:
+    """What the tool says; "" where that is nothing, or takes too long."""
+    try:
+        return boundedtool.output(command, SECONDS, MEMORY) or ""
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def plain_symbol(symbol: str) -> str:

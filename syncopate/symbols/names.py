@@ -64,10 +64,15 @@ class Names:
         self._identities: dict[str, Identity | None] = {}
         self._programs: dict[str, Program] = {}
 
+    def _function_at(self, path: str, address: int) -> str:
+        """The symbol of the function that begins there, as the file has it; "" where none does."""
+        (told,) = self.ask(path, [f"f {address:x}"])
+        return told[1] if told and int(told[0], 16) == address else ""
+
     def program(self, path: str) -> Program:
         """The machine code of a file."""
         if path not in self._programs:
-            self._programs[path] = Program(path)
+            self._programs[path] = Program(path, lambda address: self._function_at(path, address))
         return self._programs[path]
 
     def trouble(self) -> str | None:

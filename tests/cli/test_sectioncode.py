@@ -8,9 +8,10 @@ from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 from test_findings import MS, Planted
 
-from syncopate.records import sectioncode
+from syncopate.records import knowncalls, sectioncode
 from syncopate.records.codewalk import Walker
 from syncopate.symbols.machinecode import Program, plain_symbol
+from syncopate.symbols.names import Names
 from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = r"""
@@ -257,3 +258,45 @@ def test_a_damaged_program_stops_no_report(tmp_path):
 
 def test_what_calls_itself_comes_to_an_end(sections):
     assert sections("recurses").calls == {}
+
+
+BY_POINTER = r"""
+#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+long elsewhere(long);
+__asm__(".globl elsewhere\n.type elsewhere, @function\nelsewhere: jmp usleep@PLT\n"
+        ".size elsewhere, . - elsewhere");
+void section(long x) {
+  pthread_mutex_lock(&lock); elsewhere(x); pthread_mutex_unlock(&lock);
+}
+int main(void) { return 0; }
+"""
+
+
+def test_calls_through_pointers_that_the_loader_sets_are_followed(tmp_path):
+    """As Rust's of its library, and as -fno-plt makes them."""
+    assert shutil.which("objdump"), "scripts/setup.sh test installs it"
+    flags = ("-O2", "-fPIE", "-pie", "-fno-plt", "-Wa,-mrelax-relocations=no", "-pthread")
+    path = str(compile_c(BY_POINTER, tmp_path / "program", *flags))
+    program = Names().program(path)
+    ((start, _),) = SymbolTable(path).functions("section")
+    calls = [each for each in program.function(start).at.values() if each.is_call]
+    assert any("(%rip)" in each.operands and each.symbol == "elsewhere" for each in calls)
+    (taken,) = (c for c in calls if plain_symbol(c.symbol) == "pthread_mutex_lock")
+    done = Walker(program).between(start, taken.following, [])
+    assert done.ends and done.is_known and set(done.calls) == {"usleep"}
+    assert done.always == {"sleep"}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "kind"),
+    [("_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep", "sleep"),
+     ("_ZN3std6thread5sleep17hb0bb1c2d3d5e78cbE", "sleep"),
+     ("_ZN47_$LT$std..fs..File$u20$as$u20$std..io..Write$GT$5write17h1234567890abcdefE",
+      "input or output"),
+     ("_RNvXs9_NtNtCsjrHSEGnQ3l9_3std2io5implsINtNtCslNYArtu3iFV_5alloc3vec3VechENtB7_5Write5write",
+      None),
+     ("_ZN3std6thread5spawn17hb0bb1c2d3d5e78cbE", None)],
+)  # fmt: skip
+def test_what_functions_of_rust_do(symbol, kind):
+    assert knowncalls.kind_of(symbol) == kind

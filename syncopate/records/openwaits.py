@@ -32,6 +32,8 @@ FUTEX_CALL = {"x86_64": "202", "aarch64": "98"}.get(os.uname().machine)  # the n
 FUTEX_COMMAND = 127  # the part of its operation that says what to do
 FUTEX_WAITS = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2
 MOST_CYCLES = 16
+NOBODY_RAN_NS = 500_000_000
+SEMAPHORES, NOT_ASLEEP = {"semaphore", "semaphore_lock"}, {"trylock", "yield", "spinlock"}
 SHOWN = 8  # waits that are not over, in a report
 
 
@@ -286,6 +288,28 @@ class OpenWaits:
         """The `deadlocks` of docs/reference/report-schema.md: certain ones first."""
         found = [self._deadlock(threads) for threads in cycles(self.waits)]
         return sorted(found, key=lambda each: not each["certain"])
+
+    def nobody_goes_on(self) -> Iterator[str]:
+        """A sentence where all threads wait for others of them, in no circle that is known: as
+        around semaphores, whose memory does not say who has taken them. Longer than one that was
+        woken may take to run."""
+        running = [thread for thread in self.of.threads.values() if not thread.end_ticks]
+        waits = [self.waits.get(thread.id) for thread in running]
+        if len(waits) < 2 or None in waits or cycles(self.waits):
+            return
+        since = max(each.wait.since for each in waits)
+        lasted = self.of.ns(max(0, self.of.end_ticks - since))
+        timed = any(each.wait.flags & recordformat.TIMED for each in waits)
+        kinds = {KIND_NAMES[each.wait.kind] for each in waits}
+        if lasted < NOBODY_RAN_NS or timed or kinds & NOT_ASLEEP or not kinds & SEMAPHORES:
+            return
+        parts = sorted(f"{self.of.label(each.thread)} for {self._called(each)}" for each in waits)
+        more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
+        yield (
+            f"all {len(waits)} threads wait, without a time limit, for {duration(lasted)}"
+            f"{' or longer' * self._or_longer()}: {', '.join(parts[:SHOWN])}{more}; none of them"
+            " can post these semaphores, only a signal handler or another process"
+        )
 
     def _wait(self, each: Waiting) -> dict:
         wait = each.wait

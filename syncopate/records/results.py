@@ -76,10 +76,12 @@ class Results:
             lock["called"] = findings.called(lock)
             if lock["worst"]:
                 lock["worst"]["told_by"] = self._told_by(group)
+        whole = not self._has_more_threads()
+        nobody = [*open_waits.nobody_goes_on()] if whole else []
         found = {
             "file": shown(self.of.record.path),
             "process": self._process(),
-            "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
+            "notes": [*self._notes(), *nobody, *self.of.symbolizer.notes, *self._hints()],
             "threads": [self._thread(thread.id, account) for thread in self.of.threads.values()],
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),

@@ -386,3 +386,33 @@ def test_of_a_killed_program_it_is_known_what_its_threads_did(tmp_path, plan, st
     # One of three, not none and not two; beside others each wants a processor for longer.
     assert total / 4 < parts["running"] + parts.get("runnable", 0) < total * 0.55
     assert sum(parts.values()) == pytest.approx(total, rel=0.01)
+
+
+SEMAPHORE, JOIN, CONDITION, NO_WAIT = 13, 14, 6, None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "since", "flags", "told"),
+    [((JOIN, SEMAPHORE, SEMAPHORE), 0, 0, True), ((CONDITION, SEMAPHORE), 0, 0, True),
+     ((JOIN, SEMAPHORE, NO_WAIT), 0, 0, False), ((JOIN, SEMAPHORE, SEMAPHORE), 0, 1, False),
+     ((JOIN, SEMAPHORE, SEMAPHORE), 600, 0, False), ((JOIN, CONDITION), 0, 0, False),
+     ((SEMAPHORE,), 0, 0, False)],
+)  # fmt: skip
+def test_where_all_threads_wait_nobody_posts(tmp_path, kinds, since, flags, told):
+    """Who has taken a semaphore its memory does not say, as seen from the kernel."""
+    ms = 1_000_000
+    builder = RecordBuilder(0, 1000 * ms)
+    lock = builder.lock(0x9000, 7)
+    for number, kind in enumerate(kinds):
+        wait = (0,) * 8
+        if kind is not NO_WAIT:
+            wait = (1 + since * ms, 0, 0, lock, kind, 0, 0, flags if number == 1 else 0)
+        builder.thread(100 + number, f"t{number}", end=0, waits=wait)
+    builder.thread(200, end=10)  # which is over
+    builder.flags, builder.recorder = 0, 1
+    results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+    said = [each for each in results["notes"] if "none of them can post" in each]
+    assert bool(said) == told
+    if told:
+        assert said[0].startswith(f"all {len(kinds)} threads wait, without a time limit, for 1.0")
+        assert "t1/101 for 0x9000" in said[0]

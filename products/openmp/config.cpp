@@ -17,6 +17,7 @@
 
 #include "base/modeled_program.h"
 #include "base/option.h"
+#include "openmp/teams/run_ahead.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
@@ -75,6 +76,7 @@ bool read_barrier(const char* common_wait) noexcept {
   if (wait != nullptr && config.barrier->own_wait)
     return refuse(me, name, "this barrier brings its own waiting");
   if (config.barrier->own_wait) return true;
+  if (config.barrier->runs_ahead) configure_running_ahead();
   if (wait == nullptr) wait = common_wait;
   return wait == nullptr || find_wait(me, wait, wait, config.wait);
 }
@@ -139,7 +141,8 @@ bool read_tasks() noexcept {
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
-  if (is_set_to<option::everything>("off") || is_in_modeled_program()) return false;
+  if (is_set_to<option::everything>("off")) return false;
+  if (!machine::is_modeled && is_in_modeled_program()) return false;
   if (::getauxval(AT_SECURE) != 0) return false;
   config.verbose = is_on<option::verbose>();
   constexpr option common = option::wait;
@@ -156,9 +159,20 @@ lock_keeper keeper_of_locks() noexcept {
                                                                     : lock_keeper::we;
 }
 
+// The command line says it by itself.
+void say_what_waits_plainly() noexcept {
+  if (!config.verbose || config.barrier == nullptr || !config.barrier->runs_ahead) return;
+  if (waits::speculation::possible()) return;
+  const char* parts[] = {"syncopate: ", config.barrier->name,
+                         ": no transaction begins on this machine; the barrier waits plainly",
+                         nullptr};
+  say(parts);
+}
+
 void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
+    say_what_waits_plainly();
     (void)machine::may_spin();
     (void)machine::monitor_usable();
     (void)machine::self();

@@ -216,14 +216,17 @@ struct elision_counts {
 };
 void elided(std::uint32_t id, const elision_counts&) noexcept;
 
-// What became of a wait's runs ahead of the lock (wait/speculate.h), or of a trial if they pay.
+// What became of a wait's runs ahead of the lock or barrier (wait/speculate.h), or of a trial if
+// they pay.
 struct speculation_counts {
   std::uint32_t runs, whole, conflict, capacity, other;  // `whole` and causes: of the runs
-  std::uint32_t left_out;                                // since they do not pay
+  std::uint32_t left_out;                                // since they do not pay, or may not be
   std::uint32_t lines;                                   // touched by all runs
   std::uint32_t trials, gain;                            // profit_control::gain(), of one trial
 };
 void speculated(std::uint32_t id, const speculation_counts&) noexcept;
+// One run has ended so.
+void count_run(speculation_counts& of, const machine::htm::status& how) noexcept;
 
 // Before a release: the time at which the hold ends; 0 when released() need not be called: nothing
 // is to be measured. The release itself is not part of it: waking a waiter may take longer than the

@@ -529,6 +529,18 @@ void elided(std::uint32_t id, const elision_counts& of) noexcept {
   });
 }
 
+void count_run(speculation_counts& of, const machine::htm::status& how) noexcept {
+  using machine::htm::cause;
+  ++of.runs;
+  of.lines += machine::htm::lines_touched();
+  switch (how.why) {
+    case cause::explicit_: ++of.whole; break;
+    case cause::conflict: ++of.conflict; break;
+    case cause::capacity: ++of.capacity; break;
+    default: ++of.other;
+  }
+}
+
 void speculated(std::uint32_t id, const speculation_counts& of) noexcept {
   count_in_row(id, wait_kind::speculation, [&of](auto& histogram) {
     histogram[runs_ahead] += of.runs;

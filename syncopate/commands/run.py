@@ -73,8 +73,8 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library or paths.require(transactions.LIBRARY))
-    if library is not None and program.machine_of(path) != "emulated":
-        say_if_plain(environ["SYNCOPATE_LOCK"])
+    if program.machine_of(path) != "emulated":
+        say_if_plain(environ["SYNCOPATE_LOCK"] if library is not None else None, environ)
     preload.suit(environ, path)
     optiontable.complain(environ)
     preload.restore_signals()
@@ -117,19 +117,27 @@ def with_locks(options: dict[str, str], command: list[str], library: str) -> dic
     return environ
 
 
-def say_if_plain(lock: str) -> None:
-    """One line where the chosen lock runs in transactions and none commits on this machine."""
-    if not locktable.transacts(lock):
+def say_if_plain(lock: str | None, environ: dict[str, str]) -> None:
+    """One line for the chosen lock, and one for OpenMP's barrier in the program's environment, if
+    that runs in transactions and none commits on this machine."""
+    named = {}
+    if lock is not None and locktable.transacts(lock):
+        named["lock"] = lock
+    barrier = openmp.chosen_barrier(environ)
+    if barrier is not None and openmp.runs_ahead(barrier):
+        named["barrier"] = barrier
+    if not named:
         return
     from syncopate.machines import processor
 
     rtm = next((each for each in processor.features() if each.name == "rtm"), None)
     if rtm is not None and rtm.state == "good":
         return
-    print(
-        f"syncopate: {lock}: no transaction begins on this machine; the lock waits plainly",
-        file=sys.stderr,
-    )
+    for what, name in named.items():
+        print(
+            f"syncopate: {name}: no transaction begins on this machine; the {what} waits plainly",
+            file=sys.stderr,
+        )
 
 
 def start(path: str, command: list[str], environ: dict[str, str]):

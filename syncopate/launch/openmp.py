@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from syncopate.base import locktable, optiontable, paths, preloading
 from syncopate.base.errors import BAD_USE, Failure, near
@@ -26,13 +27,15 @@ HELP = """\
       --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
       --omp-barrier NAME[:WAIT]
                           which barrier its teams meet at: auto, central, combining_tree,
-                          dissemination, futex, poll_then_futex, two_level; runtime: its own
+                          dissemination, futex, poll_then_futex, two_level, speculating (who is
+                          early runs ahead in transactions); runtime: its own
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections: asymmetric (the
                           default), auto, futex, tatas, ticket, mcs, clh, one_spinner, combined;
                           runtime: its own
       --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
-                          alike follow each other; runtime (the default): it starts each anew
+                          alike follow each other (experimental); runtime (the default): it starts
+                          each anew
       --omp-tasks ours    tasks of libgomp's programs have a deque for each thread (experimental);
                           runtime (the default): one queue of its own
       --wait NAME         how both wait where they leave a choice: adaptive, spin, monitor (the
@@ -43,6 +46,7 @@ HELP = """\
 RUNTIME = "runtime"
 LIBOMP_LEVEL = 4  # threads; KMP_FORKJOIN_BARRIER's default, 2, is its logarithm
 OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
+RUNS_AHEAD = "speculating"  # the barrier that has to be named: nothing chooses it
 
 
 def barriers() -> tuple[str, ...]:
@@ -54,6 +58,19 @@ def barriers() -> tuple[str, ...]:
 def barriers_that_wait() -> tuple[str, ...]:
     """Those of them that leave the choice how they wait."""
     return optiontable.choices_that_wait("SYNCOPATE_OMP_BARRIER")
+
+
+def runs_ahead(barrier: str) -> bool:
+    """Whether who waits at that barrier (NAME[:WAIT]) goes on in transactions."""
+    return barrier.partition(":")[0] == RUNS_AHEAD
+
+
+def chosen_barrier(environ: Mapping[str, str]) -> str | None:
+    """NAME[:WAIT] of the barrier that a program with this environment gets; None: the default, or
+    the library is not preloaded."""
+    library = os.path.basename(paths.PRELOAD_OPENMP)
+    preloaded = library in environ.get(preloading.LIST, "")
+    return environ.get("SYNCOPATE_OMP_BARRIER") if preloaded else None
 
 
 def waits() -> tuple[str, ...]:

@@ -343,11 +343,13 @@ def _elision(console, results: dict) -> None:
 
 
 def _speculation(console, results: dict) -> None:
-    """What became of waiters' runs ahead, one line a lock."""
+    """What became of waiters' runs ahead, one line a lock or barrier."""
     locks = [lock for lock in results["locks"] if lock["speculation"]]
     if not locks:
         return
-    console.print("\nRuns ahead of locks (not whole: ended by cause)", style="bold cyan")
+    console.print(
+        "\nRuns ahead of locks and barriers (not whole: ended by cause)", style="bold cyan"
+    )
     of = [lock["speculation"] for lock in locks]
     columns = {
         "lock": [name_of(lock) for lock in locks],

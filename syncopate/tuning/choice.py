@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from syncopate.base import locktable, optiontable
-from syncopate.launch.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait
+from syncopate.launch.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait, runs_ahead
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
 
@@ -114,11 +114,12 @@ def of_pthread_barrier(base: Choice, barrier: int, oversubscribed: bool) -> list
 
 
 def of_openmp_barriers(base: Choice, oversubscribed: bool) -> list[Choice]:
-    """Barriers, each with its usual waiting, and those that can sleep at once doing so."""
+    """Barriers, each with its usual waiting, and those that can sleep at once doing so; not the one
+    at which the program's code runs ahead: its user has to ask for that."""
     names = [*barriers(), *(f"{name}:park" for name in barriers_that_wait())]
     if not oversubscribed:
         names += [f"{name}:spin" for name in barriers_that_wait()]
-    return [base.with_default("omp_barrier", name) for name in names]
+    return [base.with_default("omp_barrier", name) for name in names if not runs_ahead(name)]
 
 
 def of_openmp_locks(base: Choice) -> list[Choice]:

@@ -63,7 +63,7 @@ def test_text(record):
     assert re.search(r"0xa000 +10 +2 +20.0 % +3 +3 +30.0 %$", preempted, re.MULTILINE)
     elided = section(text, "Elided sections")
     assert re.search(r"0xb000 +26 +7 +2 +5 +0 +13 +0 +1$", elided, re.MULTILINE)
-    ahead = section(text, "Runs ahead of locks")
+    ahead = section(text, "Runs ahead of locks and barriers")
     assert re.search(r"0xb000 +10 +5 +3 +0 +2 +5\.0 +11 +2 +\+10%$", ahead, re.MULTILINE)
     assert re.search(r"waited 100.0 % +held by 100.0 %", text)
     assert re.search(r"a/10 +b<>/11 +0xa000 +120 us +85.7 %", section(text, "Who blocks whom"))

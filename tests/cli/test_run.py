@@ -12,6 +12,7 @@ import pytest
 from conftest import COMMAND, ROOT, compile_c, one_line
 
 from syncopate.commands import run as runcommand
+from syncopate.launch import openmp
 from syncopate.machines import machine, processor
 
 
@@ -55,13 +56,33 @@ def test_elision_is_chosen(cli):
 def test_a_lock_that_waits_plainly_says_so(monkeypatch, capsys, lock, commits):
     finding = machine.Finding("rtm", "", "good" if commits else "info", "")
     monkeypatch.setattr(processor, "features", lambda: [finding])
-    runcommand.say_if_plain(lock)
+    runcommand.say_if_plain(lock, {})
     said = capsys.readouterr().err
     if commits or lock == "tatas":
         assert said == ""
     else:
         assert said.startswith(f"syncopate: {lock}: no transaction begins on this machine")
         assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("barrier", ["speculating", "speculating:park", "central", None])
+@pytest.mark.parametrize("preloaded", [False, True])
+@pytest.mark.parametrize("commits", [False, True])
+def test_a_barrier_that_waits_plainly_says_so(monkeypatch, capsys, barrier, preloaded, commits):
+    finding = machine.Finding("rtm", "", "good" if commits else "info", "")
+    monkeypatch.setattr(processor, "features", lambda: [finding])
+    environ = {"SYNCOPATE_OMP_BARRIER": barrier} if barrier else {}
+    if preloaded:
+        openmp.add_library(environ)
+    runcommand.say_if_plain("auto", environ)
+    said = capsys.readouterr().err
+    if preloaded and not commits and barrier and barrier.startswith("speculating"):
+        assert said == (
+            f"syncopate: {barrier}: no transaction begins on this machine; the barrier waits"
+            " plainly\n"
+        )
+    else:
+        assert said == ""
 
 
 @pytest.mark.parametrize(

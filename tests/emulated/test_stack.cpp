@@ -7,7 +7,9 @@
 #include <thread>
 
 #include <alloca.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <threads.h>
 #include <ucontext.h>
 #include <xmmintrin.h>
 
@@ -101,6 +103,39 @@ void foreign_write(bool atomic) {
   done.await(1);
   other.join();
   CHECK(target == 2 && s.why == cause::conflict);
+}
+
+void* nothing(void*) { return nullptr; }
+int nothing_in_c(void*) { return 0; }
+
+// So is the handle of a thread that another one starts, which the C library writes.
+template <class Handle, class Start>
+Handle foreign_handle(Start start) {
+  alignas(64) Handle handle{};
+  unseen inside, done;
+  std::thread other([&] {
+    inside.await(1);
+    start(handle);
+    done.set(1);
+  });
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    inside.set(1);
+    stay_until(done);
+    htm::commit();
+  }
+  done.await(1);
+  other.join();
+  CHECK(s.why == cause::conflict && handle != Handle{});
+  return handle;
+}
+void foreign_handles() {
+  const auto made = foreign_handle<pthread_t>(
+      [](pthread_t& handle) { CHECK(pthread_create(&handle, nullptr, nothing, nullptr) == 0); });
+  CHECK(pthread_join(made, nullptr) == 0);
+  const auto made_in_c = foreign_handle<thrd_t>(
+      [](thrd_t& handle) { CHECK(thrd_create(&handle, nothing_in_c, nullptr) == thrd_success); });
+  CHECK(thrd_join(made_in_c, nullptr) == thrd_success);
 }
 
 // A transaction begins while another one has written its stack and not committed: what that wrote
@@ -251,6 +286,7 @@ void everything() {
     foreign_write(true);
     foreign_write(false);
     begins_beside_a_writer();
+    foreign_handles();
   }
   aborts_while_a_range_is_filled();
   beside_a_writer_that_never_settles();

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from syncopate.launch.openmp import runs_ahead
 from syncopate.tuning import choice as candidates
 from syncopate.tuning.choice import AS_IS, Choice
 from syncopate.tuning.plan import Ground, Outcome, explore
@@ -165,6 +166,19 @@ def test_elision_and_barriers():
     assert dict(outcome.best.default)["omp_barrier"] == "dissemination"
     assert dict(dict(outcome.best.single)[0])["elide"] == "off"
     assert outcome.verdict.is_better
+
+
+def test_a_barrier_that_runs_ahead_has_to_be_asked_for():
+    tried = []
+
+    def cost(choice):
+        barrier = dict(choice.default).get("omp_barrier", "auto")
+        tried.append(barrier)
+        return 1.0 if runs_ahead(barrier) else 7.0
+
+    explored(cost, {0: "a"}, openmp=True)
+    assert len(set(tried)) > 5
+    assert not [each for each in tried if runs_ahead(each)]
 
 
 def test_a_reader_writer_lock_prefers_whom_it_should():

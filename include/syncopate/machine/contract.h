@@ -41,6 +41,7 @@ concept Machine = requires(const std::atomic<Word>& word, std::memory_order orde
   { processor() } -> std::same_as<unsigned>;
   { processors() } -> std::same_as<unsigned>;
   { processor_hint() } -> std::same_as<std::uint32_t>;
+  { learn_processors(1) } -> std::same_as<void>;
   { may_spin() } -> std::same_as<bool>;
   { self() } -> std::same_as<int>;
   { known_self() } -> std::same_as<int>;

@@ -75,6 +75,7 @@ inline void yield() noexcept { ::syncopate_yield(); }
 }
 [[nodiscard]] inline unsigned processor() noexcept { return ::syncopate_processor(); }
 [[nodiscard]] inline unsigned processors() noexcept { return ::syncopate_processors(); }
+inline void learn_processors(int /*count*/) noexcept {}  // all count the machine's
 [[nodiscard]] inline bool may_spin() noexcept { return processors() > 1; }
 
 namespace detail {

@@ -110,6 +110,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_workshare_task_reduction_unregister(bool cance
   if (frame* const f = task_frame(b)) {
     reduce_in_construct(*f, false);
     if (pass_barrier(*f, __builtin_return_address(0))) end_phase_with_tasks(*f);
+    stop_running_ahead();
   }
   b.to->real.GOMP_workshare_task_reduction_unregister(cancelled);
 }

@@ -8,10 +8,12 @@
 #include "openmp/config.h"
 #include "openmp/locks/locks.h"
 #include "openmp/locks/word_lock.h"
+#include "openmp/teams/run_ahead.h"
 
 namespace syncopate::openmp {
 
 inline lock_keeper keeper_of_locks() noexcept {
+  stop_running_ahead();
   lock_keeper k = config.keeper.load(std::memory_order_acquire);  // [C]
   if (__builtin_expect(k == lock_keeper::not_read, 0)) {
     ensure_configured();

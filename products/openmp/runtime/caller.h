@@ -35,6 +35,7 @@
 
 #include "openmp/runtime/modules.h"
 #include "openmp/runtime/runtime.h"
+#include "openmp/teams/run_ahead.h"
 
 namespace syncopate::openmp {
 
@@ -45,6 +46,7 @@ const binding& find_meant(name_kind kind, const void* place, const void* caller)
 // return address; `caller`: the return address, where `place` may lie in no module.
 inline const binding& meant(name_kind kind, const void* place,
                             const void* caller = nullptr) noexcept {
+  stop_running_ahead();
   const binding* const b = listed_meaning(kind, place);
   return __builtin_expect(b != nullptr, 1) ? *b : find_meant(kind, place, caller);
 }

@@ -1,8 +1,7 @@
 // barriers.cpp -- the table of barriers, made from barriers/all.h.
 //
-// Those that wait by a strategy get ours. Left out: the speculating one, which runs the program's
-// code ahead. The futex barriers' waiters cannot be called away: they help with tasks only when all
-// have arrived.
+// Those that wait by a strategy get ours. The futex barriers' waiters cannot be called away: they
+// help with tasks only when all have arrived.
 //
 // Memory order (each tag stands at its site below)
 //   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
@@ -15,6 +14,7 @@
 #include <new>
 #include <type_traits>
 
+#include "openmp/teams/run_ahead.h"
 #include "openmp/teams/team_wait.h"
 
 namespace syncopate::openmp {
@@ -46,13 +46,26 @@ constexpr barrier_algorithm team_waiting(const char* name) {
   return a;
 }
 
+bool is_called_away(const frame& f) noexcept {
+  return f.in->task_phase.load(std::memory_order_acquire) == f.phase;  // [P]
+}
+
+constexpr barrier_algorithm running_ahead() {
+  barrier_algorithm a = team_waiting<speculating_barrier<team_wait>>("speculating");
+  a.runs_ahead = true;
+  a.arrive_and_wait = [](void* room, frame& f) {
+    static_cast<speculating_barrier<team_wait>*>(room)->arrive_and_wait(f.id);
+    if (is_called_away(f)) stop_running_ahead();
+    if (!waits::speculation::active()) wake_sleepers(*f.in);
+  };
+  return a;
+}
+
 constexpr barrier_algorithm automatic() {
   barrier_algorithm a = make<auto_barrier>("auto", true);
   a.arrive_and_wait = [](void* room, frame& f) {
     auto& barrier = *static_cast<auto_barrier*>(room);
-    barrier.wait(barrier.arrive(f.id), f.id, [&f] {
-      return f.in->task_phase.load(std::memory_order_acquire) == f.phase;  // [P]
-    });
+    barrier.wait(barrier.arrive(f.id), f.id, [&f] { return is_called_away(f); });
   };
   a.call_away = [](void* room) { static_cast<auto_barrier*>(room)->wake_called(); };
   return a;
@@ -66,6 +79,7 @@ constexpr barrier_algorithm all[] = {
     make<futex_barrier<0>>("futex", true),
     make<futex_barrier<1000>>("poll_then_futex", true),
     team_waiting<two_level_barrier<team_wait>>("two_level"),
+    running_ahead(),
 };
 
 }  // namespace

@@ -9,7 +9,8 @@ struct frame;
 
 struct barrier_algorithm {
   const char* name;
-  bool own_wait;  // brings its own waiting
+  bool own_wait;    // brings its own waiting
+  bool runs_ahead;  // who waits runs ahead into the program (run_ahead.h)
   // Makes and ends a barrier for `count` participants in a team's room.
   void (*make)(void* room, std::uint32_t count);
   void (*end)(void* room);

@@ -22,6 +22,7 @@
 
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
+#include "openmp/teams/run_ahead.h"
 #include "openmp/teams/team_wait.h"
 #include "openmp/teams/yield.h"
 #include "record/recorder.h"
@@ -256,7 +257,9 @@ void end_tasks(frame& f, bool meets) noexcept {
 }  // namespace
 
 void region_order::leave(frame& f) const noexcept {
+  stop_running_ahead();
   if (of->tasks) end_tasks(f, meets);
+  stop_running_ahead();  // at the barrier that ends the tasks; behind us is the runtime
   current = f.outer;
   if (f.id != 0) return;
   if (in != nullptr) {
@@ -287,6 +290,8 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
                                             place_of_call(caller, f.runs), nullptr),
                            0);
     config.barrier->arrive_and_wait(t.barrier, f);
+    if (waits::speculation::active()) return false;  // the wait is not over
+    if (config.barrier->runs_ahead) record_runs(w.id);
     record::wait_end_now(w);
   }
   if (!config.barrier->own_wait) go_on();

@@ -158,7 +158,8 @@ class region {
 
 // Passes the barrier of the caller's team. True when the phase has tasks: then the runtime's
 // barrier is next, to be called between in_runtime = true and false, or the end of ours (phase.h).
-// `caller`: null where there is none to record.
+// `caller`: null where there is none to record. The caller may run ahead then (run_ahead.h): to be
+// stopped before anything but the program.
 [[nodiscard]] bool pass_barrier(frame& f, const void* caller) noexcept;
 
 // A task may be deferred, or something else begin, that only the runtime's barrier ends.

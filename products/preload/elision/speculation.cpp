@@ -45,15 +45,7 @@ bool may_begin(const void* lock) noexcept {
 }
 
 void has_ended(const void*, const machine::htm::status& how) noexcept {
-  using machine::htm::cause;
-  ++runs.runs;
-  runs.lines += machine::htm::lines_touched();
-  switch (how.why) {
-    case cause::explicit_: ++runs.whole; break;
-    case cause::conflict: ++runs.conflict; break;
-    case cause::capacity: ++runs.capacity; break;
-    default: ++runs.other;
-  }
+  record::count_run(runs, how);
 }
 
 constexpr waits::speculation_keeper keeper{may_begin, has_ended};

@@ -1,7 +1,7 @@
 // pthread_entry.cpp -- pthread's and C11's functions on the emulated machine: the C library's
 // own. They end transactions as all calls of foreign code do (library_calls.h); a mutex that was
 // taken in a transaction would stay taken after its roll-back. Here is only what a thread's start
-// needs: where its stack ends.
+// needs: where its stack ends; and that its handle is written, which may lie on another's stack.
 #include <pthread.h>
 #include <threads.h>
 
@@ -9,6 +9,7 @@
 
 #include "model/emulated/htm/observer.h"
 #include "model/emulated/htm/transaction.h"
+#include "model/emulated/memory/access.h"
 #include "model/front/libc/malloc_seam.h"
 #include "model/front/names/names.h"
 #include "model/front/pthread/real.h"
@@ -56,6 +57,7 @@ SYNCOPATE_EXPORT int pthread_create(pthread_t* made, const pthread_attr_t* attri
   end_transaction(reason::library_call, SYNCOPATE_CALLER);
   auto* const what = make_start(routine, argument);
   if (what == nullptr) return EAGAIN;
+  write(made, sizeof *made, SYNCOPATE_CALLER);
   const int error = SYNCOPATE_REAL(pthread_create)(made, attributes, run_thread<void*>, what);
   if (error != 0) __libc_free(what);
   return error;
@@ -65,6 +67,7 @@ SYNCOPATE_EXPORT int thrd_create(thrd_t* made, thrd_start_t routine, void* argum
   end_transaction(reason::library_call, SYNCOPATE_CALLER);
   auto* const what = make_start(routine, argument);
   if (what == nullptr) return thrd_nomem;
+  write(made, sizeof *made, SYNCOPATE_CALLER);
   const int result = SYNCOPATE_REAL(thrd_create)(made, run_thread<int>, what);
   if (result != thrd_success) __libc_free(what);
   return result;

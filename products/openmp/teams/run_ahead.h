@@ -3,8 +3,8 @@
 //
 // What such a thread does is undone, so nothing here has to know of it. But it is there for the
 // program's data alone: at the next thing that it wants of the runtime, of a lock or of its team
-// its run ends, before it takes lines from threads that do the same for real. A run is over, too, when
-// the barrier's last thread arrives or a task calls those who wait, and with each system call.
+// its run ends, before it takes lines from threads that do the same for real. A run is over, too,
+// when the barrier's last thread arrives or a task calls those who wait, and with each system call.
 //
 // Nobody runs ahead in a team that outnumbers the processors, or beside foreign processes that
 // compete for them: whom it waits for needs them.

@@ -56,6 +56,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include <cxxabi.h>
+
+extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
+
 namespace syncopate {
 
 template <class Wait = waits::monitor>
@@ -182,18 +186,17 @@ class one_spinner_lock {
   }
 
   // A thread keeps its monitor until it ends. One that locks once more after that, in a destructor
-  // of a thread-local object, takes a second one, which is lost.
+  // of a thread-local object, takes another, and gives that back behind the destructor: so not by
+  // an object of ours, which would be made, and end, once.
   [[gnu::noinline, gnu::cold]] static std::uint32_t claim_number() noexcept {
-    struct return_at_exit {
-      ~return_at_exit() {
-        pool::give_back(own_number);
-        own_number = 0;
-      }
-    };
     own_number = pool::take();
     if (own_number >> (32 - generation_bits) != 0) std::abort();  // I5
-    static thread_local return_at_exit registered;
-    return (void)&registered, own_number;
+    (void)abi::__cxa_thread_atexit(return_number, nullptr, &__dso_handle);
+    return own_number;
+  }
+  static void return_number(void*) noexcept {
+    pool::give_back(own_number);
+    own_number = 0;
   }
 
   static inline thread_local constinit std::uint32_t own_number = 0;

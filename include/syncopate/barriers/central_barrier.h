@@ -5,7 +5,7 @@
 //               place of the sense, so that a participant needs no state of its own.
 // Fairness      all go on together.
 // Space         128 B (two cache lines; adaptive: 192 B), 0 B per participant.
-// Uncontended   the last to arrive: 3 loads + 1 RMW + 2 stores.
+// Uncontended   the last to arrive: 3 loads + 1 RMW + 2 stores (parking: 2 RMWs + 1 store).
 // Contended     n RMWs on one line; the end of an episode invalidates n - 1 waiters.
 //
 // Invariants

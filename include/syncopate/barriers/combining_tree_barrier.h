@@ -6,7 +6,7 @@
 //               waiting strategy.
 // Fairness      all go on together.
 // Space         128 B (adaptive: 192 B), and about 64 B per 3 participants.
-// Uncontended   log4(n) RMWs, 1 store.
+// Uncontended   log4(n) RMWs, 1 store (parking: 1 RMW).
 // Contended     at most 4 RMWs on any line; the end of an episode invalidates n - 1 waiters.
 //
 // Invariants

@@ -7,7 +7,7 @@
 //               resetting the monitored word.
 // Fairness      all go on together.
 // Space         192 B (adaptive: 256 B), 68 B per node, 4 B per participant.
-// Uncontended   the last to arrive: 2 RMWs.
+// Uncontended   the last to arrive: 2 RMWs (parking: 3).
 // Contended     n RMWs on as many lines as there are nodes, one RMW per node on the common one; the
 //               end of an episode invalidates n - 1 waiters, who do not poll (waits::monitor).
 //

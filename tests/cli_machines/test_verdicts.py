@@ -186,8 +186,10 @@ def test_what_compilers_show(compiler: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("source", ["structs.cpp", "by_value.c", "out_arguments.c"])
-def test_structs_and_out_arguments(source: str, compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "source", ["structs.cpp", "by_value.c", "out_arguments.c", "kept_results.c"]
+)
+def test_structs_and_results_of_calls(source: str, compiler: str, tmp_path: Path) -> None:
     program = compiled(source, compiler, "-O2", tmp_path)
     wrong = wrong_ones(program, source, "jobs=1")
     assert not wrong, "\n".join(wrong)

@@ -1,6 +1,6 @@
-// What functions of the C library write through their arguments. Each program: one thread calls, the
-// other one reads where the result is; only `all_locked` has them in order. One function stands for
-// those of its line in call_table.cpp, and all that are written by hand are here.
+// What functions of the C library write through their arguments. Each program: one thread calls,
+// the other one reads where the result is; only `all_locked` has them in order. One function stands
+// for those of its line in call_table.cpp, and all that are written by hand are here.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>

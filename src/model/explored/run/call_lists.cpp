@@ -112,6 +112,7 @@ SYNCOPATE_EXPORT std::size_t iconv(iconv_t by, char** from, std::size_t* left, c
   const char* const written = to != nullptr ? *to : nullptr;
   if (is_seen && read != nullptr) call_reads(read, *left, where);
   const results_of_call told(where, from, left, to, room);
+  if (is_seen) call_wrote(by, 1, where);  // what it keeps of characters
   const std::size_t result = SYNCOPATE_REAL(iconv)(by, from, left, to, room);
   if (is_seen && written != nullptr)
     call_wrote(written, static_cast<std::size_t>(*to - written), where);

@@ -108,6 +108,40 @@ struct resulting_text {
   }
 };
 
+// ---- what a function keeps: threads may not call it at once -------------------------------------
+
+struct result_kept {  // its result is there
+  static constexpr bool is_known_before = false;
+  static void tell(const auto&, const auto& result, engine::place where) {
+    wrote(result, 1, where);
+  }
+};
+struct result_text {  // a string
+  static constexpr bool is_known_before = false;
+  static void tell(const auto&, const auto& result, engine::place where) {
+    if (result != nullptr) wrote(result, length_with_end(result), where);
+  }
+};
+template <std::size_t argument>
+struct handle {  // what the library keeps for it
+  static constexpr bool is_known_before = true;
+  static void tell(const auto& all, const auto&, engine::place where) {
+    call_wrote(reinterpret_cast<const void*>(std::get<argument>(all)), 1, where);
+  }
+};
+template <auto*... each>
+struct variables {
+  static constexpr bool is_known_before = true;
+  static void tell(const auto&, const auto&, engine::place where) { (wrote(each, 1, where), ...); }
+};
+template <std::size_t argument, char* state>
+struct state_unless {  // the argument points to one
+  static constexpr bool is_known_before = true;
+  static void tell(const auto& all, const auto&, engine::place where) {
+    if (std::get<argument>(all) == nullptr) wrote(state, 1, where);
+  }
+};
+
 // ---- conditions ---------------------------------------------------------------------------------
 
 template <class... Rules>
@@ -132,6 +166,13 @@ struct if_true {  // a pointer, or a number but 0
   }
 };
 
+// The library makes things once, which are not put back between executions: who answers for users
+// and hosts.
+struct makes_once {
+  static constexpr bool is_known_before = true;
+  static void tell(const auto&, const auto&, engine::place) {}
+};
+
 // ---- the call -----------------------------------------------------------------------------------
 
 template <class Name, class Type, class... Rules>
@@ -145,10 +186,10 @@ struct called<Name, Result(Arguments...), Rules...> {
     const std::tuple<Arguments...> all{arguments...};
     (tell<Rules, true>(all, nothing{}, where), ...);
     if constexpr (std::is_void_v<Result>) {
-      real(arguments...);
+      ask(real, arguments...);
       (tell<Rules, false>(all, nothing{}, where), ...);
     } else {
-      const Result result = real(arguments...);
+      const Result result = ask(real, arguments...);
       const int error = errno;
       (tell<Rules, false>(all, result, where), ...);
       errno = error;
@@ -157,6 +198,14 @@ struct called<Name, Result(Arguments...), Rules...> {
   }
 
  private:
+  static Result ask(Result (*real)(Arguments...), Arguments... arguments) {
+    if constexpr ((std::is_same_v<Rules, makes_once> || ...)) {
+      const engine_scope inside;
+      return real(arguments...);
+    } else {
+      return real(arguments...);
+    }
+  }
   template <class Rule, bool is_before>
   static void tell(const auto& all, const auto& result, engine::place where) {
     if constexpr (Rule::is_known_before == is_before) Rule::tell(all, result, where);

@@ -2,6 +2,7 @@
 // race with it is found. A line for each; call_rules.h says what the rules mean. Those that take
 // lists of arguments, move pointers along or are models here stand elsewhere (call_lists.cpp,
 // call_results.cpp, model/front); tests/cli_machines/test_calls.py compares all with the headers.
+#include <clocale>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -48,6 +49,10 @@
 #include "call_rules.h"
 
 using namespace syncopate::instrument::rules;
+
+// What stands for states that have no names.
+static char state_of_drand48, state_of_conversions, state_of_ttyname, state_of_getlogin,
+    state_of_getutent, state_of_getdate, state_of_ptsname;
 
 // clang-format off
 
@@ -173,16 +178,16 @@ CALL(wcstol_l, long(const wchar_t*, wchar_t**, int, locale_t), reads_text<0>, wh
 CALL(wcstoul_l, long(const wchar_t*, wchar_t**, int, locale_t), reads_text<0>, whole<1>)
 CALL(wcstoll_l, long(const wchar_t*, wchar_t**, int, locale_t), reads_text<0>, whole<1>)
 CALL(wcstoull_l, long(const wchar_t*, wchar_t**, int, locale_t), reads_text<0>, whole<1>)
-CALL(ecvt, char*(double, int, int*, int*), whole<2>, whole<3>)
+CALL(ecvt, char*(double, int, int*, int*), whole<2>, whole<3>, result_text)
 CALL(ecvt_r, int(double, int, int*, int*, char*, std::size_t), if_zero<whole<2>, whole<3>, text<4>>)
-CALL(fcvt, char*(double, int, int*, int*), whole<2>, whole<3>)
+CALL(fcvt, char*(double, int, int*, int*), whole<2>, whole<3>, result_text)
 CALL(fcvt_r, int(double, int, int*, int*, char*, std::size_t), if_zero<whole<2>, whole<3>, text<4>>)
 CALL(gcvt, char*(double, int, char*), text<2>)
-CALL(qecvt, char*(long double, int, int*, int*), whole<2>, whole<3>)
+CALL(qecvt, char*(long double, int, int*, int*), whole<2>, whole<3>, result_text)
 CALL(qecvt_r,
      int(long double, int, int*, int*, char*, std::size_t),
      if_zero<whole<2>, whole<3>, text<4>>)
-CALL(qfcvt, char*(long double, int, int*, int*), whole<2>, whole<3>)
+CALL(qfcvt, char*(long double, int, int*, int*), whole<2>, whole<3>, result_text)
 CALL(qfcvt_r,
      int(long double, int, int*, int*, char*, std::size_t),
      if_zero<whole<2>, whole<3>, text<4>>)
@@ -245,39 +250,46 @@ CALL(envz_merge, int(char**, std::size_t*, const char*, std::size_t, int), whole
 CALL(envz_remove, void(char**, std::size_t*, const char*), whole<0>, whole<1>)
 CALL(envz_strip, void(char**, std::size_t*), whole<0>, whole<1>)
 CALL(parse_printf_format, std::size_t(const char*, std::size_t, int*), reads_text<0>, whole<2>)
-CALL(getopt_long, int(int, char* const*, const char*, const option*, int*), whole<4>)
-CALL(getopt_long_only, int(int, char* const*, const char*, const option*, int*), whole<4>)
+CALL(getopt_long, int(int, char* const*, const char*, const option*, int*),
+     whole<4>, variables<&optind, &optarg>)
+CALL(getopt_long_only, int(int, char* const*, const char*, const option*, int*),
+     whole<4>, variables<&optind, &optarg>)
 
 // ---- characters of several bytes ---------------------------------------------------------------
-CALL(mbtowc, int(wchar_t*, const char*, std::size_t), if_done<whole<0>>)
-CALL(wctomb, int(char*, wchar_t), resulting<0>)
-CALL(mbrlen, std::size_t(const char*, std::size_t, mbstate_t*), whole<2>)
+CALL(mbtowc, int(wchar_t*, const char*, std::size_t),
+     if_done<whole<0>>, variables<&state_of_conversions>)
+CALL(wctomb, int(char*, wchar_t), resulting<0>, variables<&state_of_conversions>)
+CALL(mbrlen, std::size_t(const char*, std::size_t, mbstate_t*),
+     whole<2>, state_unless<2, &state_of_conversions>)
 CALL(mbrtowc,
      std::size_t(wchar_t*, const char*, std::size_t, mbstate_t*),
-     if_done<whole<0>>, whole<3>)
+     if_done<whole<0>>, whole<3>, state_unless<3, &state_of_conversions>)
 CALL(mbrtoc16,
      std::size_t(char16_t*, const char*, std::size_t, mbstate_t*),
-     if_done<whole<0>>, whole<3>)
+     if_done<whole<0>>, whole<3>, state_unless<3, &state_of_conversions>)
 CALL(mbrtoc32,
      std::size_t(char32_t*, const char*, std::size_t, mbstate_t*),
-     if_done<whole<0>>, whole<3>)
-CALL(wcrtomb, std::size_t(char*, wchar_t, mbstate_t*), resulting<0>, whole<2>)
-CALL(c16rtomb, std::size_t(char*, char16_t, mbstate_t*), resulting<0>, whole<2>)
-CALL(c32rtomb, std::size_t(char*, char32_t, mbstate_t*), resulting<0>, whole<2>)
+     if_done<whole<0>>, whole<3>, state_unless<3, &state_of_conversions>)
+CALL(wcrtomb, std::size_t(char*, wchar_t, mbstate_t*),
+     resulting<0>, whole<2>, state_unless<2, &state_of_conversions>)
+CALL(c16rtomb, std::size_t(char*, char16_t, mbstate_t*),
+     resulting<0>, whole<2>, state_unless<2, &state_of_conversions>)
+CALL(c32rtomb, std::size_t(char*, char32_t, mbstate_t*),
+     resulting<0>, whole<2>, state_unless<2, &state_of_conversions>)
 CALL(mbstowcs, std::size_t(wchar_t*, const char*, std::size_t), reads_text<1>, resulting_text<0, 2>)
 CALL(wcstombs, std::size_t(char*, const wchar_t*, std::size_t), reads_text<1>, resulting_text<0, 2>)
 CALL(mbsrtowcs,
      std::size_t(wchar_t*, const char**, std::size_t, mbstate_t*),
-     resulting_text<0, 2>, whole<1>, whole<3>)
+     resulting_text<0, 2>, whole<1>, whole<3>, state_unless<3, &state_of_conversions>)
 CALL(wcsrtombs,
      std::size_t(char*, const wchar_t**, std::size_t, mbstate_t*),
-     resulting_text<0, 2>, whole<1>, whole<3>)
+     resulting_text<0, 2>, whole<1>, whole<3>, state_unless<3, &state_of_conversions>)
 CALL(mbsnrtowcs,
      std::size_t(wchar_t*, const char**, std::size_t, std::size_t, mbstate_t*),
-     resulting_text<0, 3>, whole<1>, whole<4>)
+     resulting_text<0, 3>, whole<1>, whole<4>, state_unless<4, &state_of_conversions>)
 CALL(wcsnrtombs,
      std::size_t(char*, const wchar_t**, std::size_t, std::size_t, mbstate_t*),
-     resulting_text<0, 3>, whole<1>, whole<4>)
+     resulting_text<0, 3>, whole<1>, whole<4>, state_unless<4, &state_of_conversions>)
 
 // ---- time --------------------------------------------------------------------------------------
 CALL(timegm, std::time_t(std::tm*), whole<0>)
@@ -347,7 +359,7 @@ CALL(getdents64, ssize_t(int, void*, std::size_t), resulting<1>)
 CALL(statx, int(int, const char*, int, unsigned, struct statx*), if_zero<whole<4>>)
 CALL(mkdtemp, char*(char*), text<0>)
 CALL(mktemp, char*(char*), text<0>)
-CALL(tmpnam, char*(char*), if_true<text<0>>)
+CALL(tmpnam, char*(char*), result_text)
 CALL(tmpnam_r, char*(char*), if_true<text<0>>)
 CALL(realpath, char*(const char*, char*), reads_text<0>, if_true<text<1>>)
 CALL(readlink, ssize_t(const char*, char*, std::size_t), reads_text<0>, resulting<1>)
@@ -387,15 +399,15 @@ CALL(posix_spawnp,
      char* const*, char* const*),
      if_zero<whole<0>>)
 CALL(getgroups, int(int, gid_t*), resulting<1>)
-CALL(getgrouplist, int(const char*, gid_t, gid_t*, int*), whole<3>, resulting<2>)
+CALL(getgrouplist, int(const char*, gid_t, gid_t*, int*), whole<3>, resulting<2>, makes_once)
 CALL(getresuid, int(uid_t*, uid_t*, uid_t*), if_zero<whole<0>, whole<1>, whole<2>>)
 CALL(getresgid, int(gid_t*, gid_t*, gid_t*), if_zero<whole<0>, whole<1>, whole<2>>)
 CALL(getloadavg, int(double*, int), resulting<0>)
 CALL(sysinfo, int(struct sysinfo*), if_zero<whole<0>>)
 CALL(getdomainname, int(char*, std::size_t), if_zero<text<0>>)
 CALL(getlogin_r, int(char*, std::size_t), if_zero<text<0>>)
-CALL(ctermid, char*(char*), text<0>)
-CALL(cuserid, char*(char*), text<0>)
+CALL(ctermid, char*(char*), result_text)
+CALL(cuserid, char*(char*), result_text)
 CALL(ttyname_r, int(int, char*, std::size_t), if_zero<text<1>>)
 CALL(ptsname_r, int(int, char*, std::size_t), if_zero<text<1>>)
 CALL(tcgetattr, int(int, termios*), if_zero<whole<1>>)
@@ -538,67 +550,69 @@ CALL(posix_spawn_file_actions_addopen,
 // ---- users, networks, names --------------------------------------------------------------------
 CALL(getpwent_r,
      int(passwd*, char*, std::size_t, passwd**),
-     whole<3>, if_zero<whole<0>, first<1, 1>>)
+     whole<3>, if_zero<whole<0>, first<1, 1>>, makes_once)
 CALL(fgetpwent_r,
      int(FILE*, passwd*, char*, std::size_t, passwd**),
-     whole<4>, if_zero<whole<1>, first<2, 1>>)
+     whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(getgrgid_r,
      int(gid_t, group*, char*, std::size_t, group**),
-     whole<4>, if_zero<whole<1>, first<2, 1>>)
+     whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(getgrnam_r,
      int(const char*, group*, char*, std::size_t, group**),
-     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>)
-CALL(getgrent_r, int(group*, char*, std::size_t, group**), whole<3>, if_zero<whole<0>, first<1, 1>>)
+     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
+CALL(getgrent_r, int(group*, char*, std::size_t, group**),
+     whole<3>, if_zero<whole<0>, first<1, 1>>, makes_once)
 CALL(fgetgrent_r,
      int(FILE*, group*, char*, std::size_t, group**),
-     whole<4>, if_zero<whole<1>, first<2, 1>>)
+     whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(getspnam_r,
      int(const char*, spwd*, char*, std::size_t, spwd**),
-     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>)
-CALL(getspent_r, int(spwd*, char*, std::size_t, spwd**), whole<3>, if_zero<whole<0>, first<1, 1>>)
+     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
+CALL(getspent_r, int(spwd*, char*, std::size_t, spwd**),
+     whole<3>, if_zero<whole<0>, first<1, 1>>, makes_once)
 CALL(fgetspent_r,
      int(FILE*, spwd*, char*, std::size_t, spwd**),
-     whole<4>, if_zero<whole<1>, first<2, 1>>)
+     whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(gethostbyname_r,
      int(const char*, hostent*, char*, std::size_t, hostent**, int*),
-     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, whole<5>)
+     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, whole<5>, makes_once)
 CALL(gethostbyname2_r,
      int(const char*, int, hostent*, char*, std::size_t, hostent**, int*),
-     reads_text<0>, whole<5>, if_zero<whole<2>, first<3, 1>>, whole<6>)
+     reads_text<0>, whole<5>, if_zero<whole<2>, first<3, 1>>, whole<6>, makes_once)
 CALL(gethostbyaddr_r,
      int(const void*, socklen_t, int, hostent*, char*, std::size_t, hostent**, int*),
-     whole<6>, if_zero<whole<3>, first<4, 1>>, whole<7>)
+     whole<6>, if_zero<whole<3>, first<4, 1>>, whole<7>, makes_once)
 CALL(getservbyname_r,
      int(const char*, const char*, servent*, char*, std::size_t, servent**),
-     reads_text<0>, whole<5>, if_zero<whole<2>, first<3, 1>>)
+     reads_text<0>, whole<5>, if_zero<whole<2>, first<3, 1>>, makes_once)
 CALL(getservbyport_r,
      int(int, const char*, servent*, char*, std::size_t, servent**),
-     whole<5>, if_zero<whole<2>, first<3, 1>>)
+     whole<5>, if_zero<whole<2>, first<3, 1>>, makes_once)
 CALL(getprotobyname_r,
      int(const char*, protoent*, char*, std::size_t, protoent**),
-     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>)
+     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(getprotobynumber_r,
      int(int, protoent*, char*, std::size_t, protoent**),
-     whole<4>, if_zero<whole<1>, first<2, 1>>)
+     whole<4>, if_zero<whole<1>, first<2, 1>>, makes_once)
 CALL(getmntent_r, mntent*(FILE*, mntent*, char*, int), if_true<whole<1>, text<2>>)
 CALL(gethostent_r,
      int(hostent*, char*, std::size_t, hostent**, int*),
-     whole<3>, if_zero<whole<0>, first<1, 1>>, whole<4>)
+     whole<3>, if_zero<whole<0>, first<1, 1>>, whole<4>, makes_once)
 CALL(getnetent_r,
      int(netent*, char*, std::size_t, netent**, int*),
-     whole<3>, if_zero<whole<0>, first<1, 1>>, whole<4>)
+     whole<3>, if_zero<whole<0>, first<1, 1>>, whole<4>, makes_once)
 CALL(getnetbyname_r,
      int(const char*, netent*, char*, std::size_t, netent**, int*),
-     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, whole<5>)
+     reads_text<0>, whole<4>, if_zero<whole<1>, first<2, 1>>, whole<5>, makes_once)
 CALL(getnetbyaddr_r,
      int(std::uint32_t, int, netent*, char*, std::size_t, netent**, int*),
-     whole<5>, if_zero<whole<2>, first<3, 1>>, whole<6>)
+     whole<5>, if_zero<whole<2>, first<3, 1>>, whole<6>, makes_once)
 CALL(getprotoent_r,
      int(protoent*, char*, std::size_t, protoent**),
-     whole<3>, if_zero<whole<0>, first<1, 1>>)
+     whole<3>, if_zero<whole<0>, first<1, 1>>, makes_once)
 CALL(getservent_r,
      int(servent*, char*, std::size_t, servent**),
-     whole<3>, if_zero<whole<0>, first<1, 1>>)
+     whole<3>, if_zero<whole<0>, first<1, 1>>, makes_once)
 CALL(getutid_r, int(const utmp*, utmp*, utmp**), whole<2>, if_zero<whole<1>>)
 CALL(getutline_r, int(const utmp*, utmp*, utmp**), whole<2>, if_zero<whole<1>>)
 CALL(getutent_r, int(utmp*, utmp**), whole<1>, if_zero<whole<0>>)
@@ -611,7 +625,7 @@ CALL(name_to_handle_at,
      reads_text<1>, if_zero<whole<2>, whole<3>>)
 CALL(getnameinfo,
      int(const sockaddr*, socklen_t, char*, socklen_t, char*, socklen_t, int),
-     if_zero<text<2>, text<4>>)
+     if_zero<text<2>, text<4>>, makes_once)
 CALL(getifaddrs, int(ifaddrs**), if_zero<whole<0>>)
 CALL(if_indextoname, char*(unsigned, char*), if_true<text<1>>)
 CALL(inet_aton, int(const char*, in_addr*), reads_text<0>, if_true<whole<1>>)
@@ -621,8 +635,8 @@ CALL(inet_neta, char*(in_addr_t, char*, std::size_t), if_true<text<1>>)
 CALL(ether_aton_r, ether_addr*(const char*, ether_addr*), reads_text<0>, if_true<whole<1>>)
 CALL(ether_ntoa_r, char*(const ether_addr*, char*), reads<0>, text<1>)
 CALL(ether_line, int(const char*, ether_addr*, char*), reads_text<0>, if_zero<whole<1>, text<2>>)
-CALL(ether_hostton, int(const char*, ether_addr*), reads_text<0>, if_zero<whole<1>>)
-CALL(ether_ntohost, int(char*, const ether_addr*), reads<1>, if_zero<text<0>>)
+CALL(ether_hostton, int(const char*, ether_addr*), reads_text<0>, if_zero<whole<1>>, makes_once)
+CALL(ether_ntohost, int(char*, const ether_addr*), reads<1>, if_zero<text<0>>, makes_once)
 CALL(mq_getattr, int(mqd_t, mq_attr*), if_zero<whole<1>>)
 CALL(mq_setattr, int(mqd_t, const mq_attr*, mq_attr*), if_zero<whole<2>>)
 CALL(mq_receive, ssize_t(mqd_t, char*, std::size_t, unsigned*), resulting<1>, if_done<whole<3>>)
@@ -668,4 +682,52 @@ CALL(scandirat64,
      int(int, const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**,
      const dirent64**)),
      reads_text<1>, if_done<whole<2>>)
+
+// ---- what functions keep --------------------------------------------------------------------
+CALL(drand48, double(), variables<&state_of_drand48>)
+CALL(lrand48, long(), variables<&state_of_drand48>)
+CALL(mrand48, long(), variables<&state_of_drand48>)
+CALL(srand48, void(long), variables<&state_of_drand48>)
+CALL(seed48, unsigned short*(unsigned short*), variables<&state_of_drand48>)
+CALL(lcong48, void(unsigned short*), variables<&state_of_drand48>)
+CALL(mblen, int(const char*, std::size_t), variables<&state_of_conversions>)
+CALL(getopt, int(int, char* const*, const char*), variables<&optind, &optarg>)
+CALL(getpwent, passwd*(), result_kept, makes_once)
+CALL(getgrent, group*(), result_kept, makes_once)
+CALL(getspent, spwd*(), result_kept, makes_once)
+CALL(getspnam, spwd*(const char*), result_kept, makes_once)
+CALL(getservent, servent*(), result_kept, makes_once)
+CALL(getservbyname, servent*(const char*, const char*), result_kept, makes_once)
+CALL(getservbyport, servent*(int, const char*), result_kept, makes_once)
+CALL(getprotoent, protoent*(), result_kept, makes_once)
+CALL(getprotobyname, protoent*(const char*), result_kept, makes_once)
+CALL(getprotobynumber, protoent*(int), result_kept, makes_once)
+CALL(gethostent, hostent*(), result_kept, makes_once)
+CALL(gethostbyname2, hostent*(const char*, int), result_kept, makes_once)
+CALL(gethostbyaddr, hostent*(const void*, socklen_t, int), result_kept, makes_once)
+CALL(getnetent, netent*(), result_kept, makes_once)
+CALL(getnetbyname, netent*(const char*), result_kept, makes_once)
+CALL(getnetbyaddr, netent*(std::uint32_t, int), result_kept, makes_once)
+CALL(fgetpwent, passwd*(FILE*), result_kept, makes_once)
+CALL(fgetgrent, group*(FILE*), result_kept, makes_once)
+CALL(fgetspent, spwd*(FILE*), result_kept, makes_once)
+CALL(getutent, utmp*(), variables<&state_of_getutent>, result_kept)
+CALL(getutid, utmp*(const utmp*), variables<&state_of_getutent>, result_kept)
+CALL(getutline, utmp*(const utmp*), variables<&state_of_getutent>, result_kept)
+CALL(pututline, utmp*(const utmp*), variables<&state_of_getutent>, result_kept)
+CALL(getmntent, mntent*(FILE*), result_kept)
+CALL(getdate, std::tm*(const char*), variables<&state_of_getdate>, result_kept)
+CALL(ether_aton, ether_addr*(const char*), result_kept)
+CALL(localeconv, lconv*(), result_kept)
+CALL(ttyname, char*(int), variables<&state_of_ttyname>, result_text)
+CALL(getlogin, char*(), variables<&state_of_getlogin>, result_text)
+CALL(ptsname, char*(int), variables<&state_of_ptsname>, result_text)
+CALL(l64a, char*(long), result_text)
+CALL(ether_ntoa, char*(const ether_addr*), result_text)
+CALL(getpass, char*(const char*), result_text)
+CALL(getusershell, char*(), result_text)
+CALL(readdir, dirent*(DIR*), handle<0>, result_kept)
+CALL(readdir64, dirent64*(DIR*), handle<0>, result_kept)
+CALL(rewinddir, void(DIR*), handle<0>)
+CALL(seekdir, void(DIR*, long), handle<0>)
 // clang-format on

@@ -129,26 +129,34 @@ OF_LOCALES(freelocale, void, (locale_t which), SYNCOPATE_REAL(freelocale)(which)
     const results_of_call told(SYNCOPATE_CALLER, __VA_ARGS__);         \
     return by_library([=] { return SYNCOPATE_REAL(name) arguments; }); \
   }
+// The same, with a result that the library keeps: threads may not call it at once.
+#define KEEPS_RESULT(result, name, parameters, arguments)                               \
+  SYNCOPATE_EXPORT result name parameters {                                             \
+    auto* const kept = by_library([=] { return SYNCOPATE_REAL(name) arguments; });      \
+    if (by_program(SYNCOPATE_CALLER)) call_wrote(kept, sizeof *kept, SYNCOPATE_CALLER); \
+    return kept;                                                                        \
+  }
 KEEPS(void, tzset, () noexcept, ())
 KEEPS(iconv_t, iconv_open, (const char* to, const char* from), (to, from))
 KEEPS(int, iconv_close, (iconv_t which), (which))
-KEEPS(passwd*, getpwnam, (const char* name), (name))
-KEEPS(passwd*, getpwuid, (uid_t user), (user))
+KEEPS_RESULT(passwd*, getpwnam, (const char* name), (name))
+KEEPS_RESULT(passwd*, getpwuid, (uid_t user), (user))
 KEEPS_AND_WRITES(int, getpwnam_r,
                  (const char* name, passwd* entry, char* room, std::size_t bytes, passwd** found),
                  (name, entry, room, bytes, found), entry, room, found)
 KEEPS_AND_WRITES(int, getpwuid_r,
                  (uid_t user, passwd* entry, char* room, std::size_t bytes, passwd** found),
                  (user, entry, room, bytes, found), entry, room, found)
-KEEPS(group*, getgrnam, (const char* name), (name))
-KEEPS(group*, getgrgid, (gid_t id), (id))
-KEEPS(hostent*, gethostbyname, (const char* name), (name))
+KEEPS_RESULT(group*, getgrnam, (const char* name), (name))
+KEEPS_RESULT(group*, getgrgid, (gid_t id), (id))
+KEEPS_RESULT(hostent*, gethostbyname, (const char* name), (name))
 KEEPS_AND_WRITES(int, getaddrinfo,
                  (const char* name, const char* service, const addrinfo* wanted, addrinfo** found),
                  (name, service, wanted, found), found)
 KEEPS(void, freeaddrinfo, (addrinfo * found) noexcept, (found))
 #undef KEEPS
 #undef KEEPS_AND_WRITES
+#undef KEEPS_RESULT
 
 SYNCOPATE_EXPORT std::time_t mktime(std::tm* time) noexcept {
   if (by_program(SYNCOPATE_CALLER)) call_wrote(time, sizeof *time, SYNCOPATE_CALLER);
@@ -250,5 +258,6 @@ SYNCOPATE_EXPORT DIR* opendir(const char* path) {
 }
 SYNCOPATE_EXPORT int closedir(DIR* folder) {
   note_closed(::dirfd(folder));
+  if (by_program(SYNCOPATE_CALLER)) call_wrote(folder, 1, SYNCOPATE_CALLER);  // who reads it?
   return SYNCOPATE_REAL(closedir)(folder);
 }

@@ -147,6 +147,11 @@ def main(arguments: list[str]) -> int:
     return leave_as(status, is_kept(record, named, options))
 
 
+def redacts(options: dict) -> bool:
+    """Whether arguments are left out: for recorders that read no variables."""
+    return "--redact" in options or os.environ.get("SYNCOPATE_REDACT", "") not in {"", "0"}
+
+
 def record_from_outside(options: dict, command: list[str]) -> int:
     """Runs a program that only the kernel looks at. Returns its exit status."""
     path = program.find_program(command[0])
@@ -157,7 +162,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
         raise Failure(why, FAILED)
     meters = energy.Session()
     begin = time.monotonic()
-    watch = Watch(record, "--redact" in options)
+    watch = Watch(record, redacts(options))
     environ = dict(os.environ)
     optiontable.complain(environ)
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
@@ -202,7 +207,7 @@ def record_running(options: dict, words: list[str]) -> int:
     ending = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD})
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    redact = "--redact" in options
+    redact = redacts(options)
     if of_java:
         recorder = jvm.JvmRecorder(process, record, lasts, redact)
     else:

@@ -685,3 +685,21 @@ def test_workers_of_the_kernel_are_no_threads_of_the_program(tmp_path):
     found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
     assert len(found["threads"]) == 1
     assert found["account"]["parts"].get("unexplained", 0) < 0.05 * found["account"]["total_ns"]
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("value", "options", "kept"),
+    [(None, [], True), ("0", [], True), ("1", [], False), ("0", ["--redact"], False)],
+)
+def test_arguments_are_left_out_by_variable_and_by_option(
+    value, options, kept, tmp_path, monkeypatch
+):
+    if value is not None:
+        monkeypatch.setenv("SYNCOPATE_REDACT", value)
+    record = tmp_path / "rec"
+    command = ["python3", "-c", PYTHONS_LOCK, "a-secret"]
+    assert (
+        run_cli("record", "--kernel", "-q", *options, "-o", record, "--", *command).returncode == 0
+    )
+    assert (b"a-secret" in record.read_bytes()) == kept

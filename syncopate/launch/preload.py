@@ -137,7 +137,7 @@ def choose_elision(environ: dict[str, str], choice: str) -> None:
 
 
 def restore_signals() -> None:
-    """Gives the program the dispositions it would have had: Python ignores SIGPIPE and SIGXFSZ."""
+    """Gives the program the defaults: Python ignores both, and does not say what was before."""
     import _signal  # `signal` would build enumerations first, a third of this command's time
 
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):

@@ -291,7 +291,14 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
 
 void leave_file() noexcept { let_go(its_header); }
 
+void count_quiet_children(int more) noexcept {
+  if (file.parents == nullptr) return;
+  __atomic_fetch_add(&file.parents->quiet_children, static_cast<std::uint32_t>(more),
+                     __ATOMIC_RELAXED);
+}
+
 void tell_parents_file(int error) noexcept {
+  count_quiet_children(-1);
   file_header* const h = std::exchange(file.parents, nullptr);
   if (h == nullptr) return;
   if (error != 0) {

@@ -47,6 +47,8 @@ void give_up() noexcept;
 void leave_file() noexcept;
 // That word, once: whether the child has a file of its own. `error` is an errno value, 0 if it has.
 void tell_parents_file(int error) noexcept;
+// In a fork's child, until that: how many more there are that have no file.
+void count_quiet_children(int more) noexcept;
 // Removes a file that could not be begun.
 void discard_record() noexcept;
 

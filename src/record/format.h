@@ -66,7 +66,10 @@ struct file_header {  // 4,096 bytes
   // Forked children that had something to record and could not make a file of their own, as after a
   // change of their user; and the errno value of the last.
   std::uint32_t unrecorded_children, unrecorded_error;
-  char reserved[4096 - 4064];
+  // Forked children, and theirs, that have come to nothing that is recorded, and so have no file;
+  // not those that have called exec.
+  std::uint32_t quiet_children;
+  char reserved[4096 - 4068];
 };
 
 enum recorder_kind : std::uint32_t {

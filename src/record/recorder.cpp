@@ -149,6 +149,7 @@ void finish() noexcept {
 }
 
 void about_to_exec() noexcept {
+  if (enabled && recording.child_waits) count_quiet_children(-1);
   file_header* const h = own_file();
   if (h == nullptr) return;
   entry inside;
@@ -160,6 +161,7 @@ void about_to_exec() noexcept {
 }
 
 void exec_has_failed() noexcept {
+  if (enabled && recording.child_waits) count_quiet_children(1);
   file_header* const h = own_file();
   if (h != nullptr)
     __atomic_fetch_and(&h->flags, ~std::uint32_t{record::replaced}, __ATOMIC_RELAXED);
@@ -174,6 +176,7 @@ void after_fork_in_child() noexcept {
     return;
   }
   leave_file();
+  count_quiet_children(1);
   forget_stacks();
   forget_maps();
   forget_objects();

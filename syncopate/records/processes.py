@@ -18,6 +18,7 @@ def of(records: list[dict]) -> dict:
         "thread_time_ns": total,
         "lost_ns": lost,
         "lost_share": lost / total if total else 0.0,
+        "quiet": sum(results["process"]["quiet_children"] for results in records),
         "tree": [
             {
                 "record": numbers[id(results)],

@@ -122,7 +122,7 @@ AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIII")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIIII")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII4xQQ4QQQIIQ")
@@ -159,10 +159,10 @@ BYTES_USED = struct.Struct("<Q")  # file_header::bytes_used
 BYTES_USED_AT = struct.calcsize("<8sII")
 COMMAND_BYTES = 2048
 COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 72
-ENDED_AT = FILE_HEADER.size - 64  # file_header::ended_monotonic_ns
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 76
+ENDED_AT = FILE_HEADER.size - 68  # file_header::ended_monotonic_ns
 LOOKS = struct.Struct("<II")  # file_header::looks, looks_at_futex
-LOOKS_AT = FILE_HEADER.size - LOOKS.size - 8
+LOOKS_AT = FILE_HEADER.size - LOOKS.size - 12
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<QQ"), 112  # open_wait::seen_cpu_ns, seen_delay_ns
@@ -201,6 +201,7 @@ class Header(NamedTuple):
     looks_at_futex: int = 0
     unrecorded_children: int = 0  # that could not make a file; and the errno value of the last
     unrecorded_error: int = 0
+    quiet_children: int = 0  # forked ones that came to nothing that is recorded, and have no file
 
     def without_record(self) -> str | None:
         """Which forked children have no record though they had something to record, and why."""

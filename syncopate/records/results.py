@@ -115,6 +115,7 @@ class Results:
             "goroutines": self._is_go(),
             "at_conditions": self._at_conditions(),
             "more_threads": self._has_more_threads(),
+            "quiet_children": header.quiet_children,
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -135,6 +136,11 @@ class Results:
             notes.append("the program closed the record's descriptor: later events are missing")
         if without := self.of.record.header.without_record():
             notes.append(f"{without}; name a file (-o) where these may make others beside it")
+        if quiet := self.of.record.header.quiet_children:
+            notes.append(
+                f"{quiet:,} forked {'process' if quiet == 1 else 'processes'} came to nothing that"
+                f" is recorded, as waits, and so {'has' if quiet == 1 else 'have'} no record"
+            )
         if flags & recordformat.TABLE_FULL:
             notes.append("more locks than the record's table holds: the rest is counted together")
         if self._has_more_threads():

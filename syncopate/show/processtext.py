@@ -16,6 +16,8 @@ def show(console, view: dict) -> None:
     lost, total = duration(view["lost_ns"]), duration(view["thread_time_ns"])
     known = len({each["id"] for each in rows})
     have = f"process{'es' * (known != 1)} with a record"
+    if quiet := view["quiet"]:
+        have += f" ({count(quiet)} more, forked, came to nothing that is recorded)"
     console.print(f"{known} {have}, lost to locks: {share} of all thread time"
                   f" ({lost} of {total})", style="bold")  # fmt: skip
     columns = {

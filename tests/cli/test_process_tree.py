@@ -284,6 +284,43 @@ def test_what_is_alike_but_not_shared_is_not_one_object():
     assert rows(*bridged, of("c", ["0:1 7 +0x0", "0:1 7 +0x8"], 0)) == [(3, 2, 2)]
 
 
+QUIET = (
+    TWO_THREADS
+    + r"""
+#include <stdio.h>
+int main(void) {
+  two_threads();
+  for (int i = 0; i < 5; i++) {
+    if (fork() != 0) continue;
+    if (i == 0) two_threads();
+    if (i == 1) execl("/bin/true", "true", (char*)0);
+    if (i == 2) execl("/no/such/program", "none", (char*)0);
+    if (i == 3 && fork() == 0) _exit(0);
+    _exit(0);
+  }
+  while (wait(0) > 0) {}
+  return 0;
+}
+"""
+)
+
+
+def test_children_that_never_wait_are_counted(tmp_path):
+    """Theirs, too, and those that failed to become another program; not what has a record."""
+    program = compile_c(QUIET, tmp_path / "server", "-O2", "-pthread")
+    assert run_cli("record", "-q", "-o", tmp_path / "rec", "--", program).returncode == 0
+    files = sorted(tmp_path.glob("rec*"))
+    told = json.loads(run_cli("report", "--json", *files).stdout)
+    quiet = {each["process"]["command"][0]: each["process"]["quiet_children"]
+             for each in told["records"] if each["process"]["quiet_children"]}  # fmt: skip
+    # The third and the fourth child and that one's child, and the last; the first waited.
+    assert quiet == {str(program): 4}
+    assert told["processes"]["quiet"] == 4
+    text = run_cli("report", *files, environ={"COLUMNS": "200"}).stdout
+    assert "with a record (4 more, forked, came to nothing that is recorded), lost" in text
+    assert "note: 4 forked processes came to nothing that is recorded, as waits, and so" in text
+
+
 def test_children_that_could_make_no_record_are_named(tmp_path):
     """As workers that change their user, where that may not write."""
     (tmp_path / "here").mkdir()

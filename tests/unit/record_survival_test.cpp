@@ -118,6 +118,7 @@ TEST(RecordSurvival, AParentsFileTellsOfChildrenThatCouldMakeNone) {
   ASSERT_EQ(status, 0);
   const contents parent = read_record(dir.file());
   EXPECT_EQ(parent.header.unrecorded_children, 2u);
+  EXPECT_EQ(parent.header.quiet_children, 3u);  // those that leave all to children of theirs
   EXPECT_EQ(parent.header.unrecorded_error, static_cast<std::uint32_t>(ENOENT));
   EXPECT_EQ(records_in(dir).size(), 2u);
 }

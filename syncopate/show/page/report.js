@@ -104,10 +104,12 @@ const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
   ["Taken", (l) => l.acquisitions ? number(l.acquisitions) : "-"]];
 function fillTree(choose) {
-  const { tree, locks, lost_ns, lost_share, thread_time_ns } = data.processes;
+  const { tree, locks, quiet, lost_ns, lost_share, thread_time_ns } = data.processes;
   at("tree").hidden = tree.length < 2;
   if (tree.length < 2) return;
-  at("tree-lost").textContent = `${number(new Set(tree.map((p) => p.id)).size)} processes with a record, lost to locks: ` +
+  const known = number(new Set(tree.map((p) => p.id)).size);
+  const others = quiet ? ` (${number(quiet)} more, forked, came to nothing that is recorded)` : "";
+  at("tree-lost").textContent = `${known} processes with a record${others}, lost to locks: ` +
     `${percent(lost_share)} of all thread time (${duration(lost_ns)} of ` +
     `${duration(thread_time_ns)})`;
   fillTable(at("processes"), PROCESS_COLUMNS, tree);

@@ -22,7 +22,10 @@
 //   I2  A reader by the table has put the lock into its place and then found biased_ set. A writer
 //       holds the lock below, has cleared biased_, and then found every place without the lock:
 //       of two that come at once, one sees the other (both by sequentially consistent accesses).
-//   I3  Only the thread of a row writes its places; nested is 0 where lock is null.
+//   I3  Only the thread of a row writes its places; nested is 0 where lock is null. A number's
+//       former thread happens-before the next: in libsyncopate, where a thread sanitizer sees it
+//       only if that is built with one, too (CMakePresets.json: tsan); else it tells of a race
+//       between a reader that has ended and a writer.
 //
 // Memory order (each tag stands at its site below)
 //   [V]  seq_cst store of a place and load of biased_ by a reader, store of biased_ and load of

@@ -143,7 +143,7 @@ void note(const gasm* each) {
 }
 
 void write_places(void*, void*) {
-  if (places.empty()) return;
+  if (places.empty() || asm_out_file == nullptr) return;
   std::fputs("\t.pushsection .syncopate.unseen,\"MS\",@progbits,1\n", asm_out_file);
   for (const std::string& each : places) {
     std::fputs("\t.asciz ", asm_out_file);

@@ -12,7 +12,9 @@
 // says so (names/unseen.h).
 //
 //   g++ -fsanitize=thread -fplugin=libsyncopate-gcc12.so ...
-// clang-format off: each needs those before it
+
+// Each needs those before it.
+// clang-format off
 #include <gcc-plugin.h>
 #include <plugin-version.h>
 #include <basic-block.h>

@@ -78,7 +78,7 @@ native: build/.setup-demo
 	@cmake --build $(BUILD) --target native
 
 # Other parts by themselves, with what the command needs. They are configured as all is.
-machines: PARTS = $(addprefix src/model/,simulated explored emulated front/compiler/clang)
+machines: PARTS = $(addprefix src/model/,simulated explored emulated front/compiler/clang front/compiler/gcc)
 runtimes: PARTS = products/openmp products/libitm src/tm
 papers: PARTS = papers/workloads
 machines runtimes papers: configured

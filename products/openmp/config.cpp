@@ -155,8 +155,9 @@ constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 
 lock_keeper keeper_of_locks() noexcept {
   if (!config.active || config.lock == nullptr) return lock_keeper::runtime;
-  return config.lock == find_lock("asymmetric") && !record::enabled ? lock_keeper::we_in_word
-                                                                    : lock_keeper::we;
+  const bool asked = record::enabled || (config.barrier != nullptr && config.barrier->runs_ahead);
+  return config.lock == find_lock("asymmetric") && !asked ? lock_keeper::we_in_word
+                                                          : lock_keeper::we;
 }
 
 // The command line says it by itself.

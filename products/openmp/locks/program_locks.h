@@ -13,7 +13,6 @@
 namespace syncopate::openmp {
 
 inline lock_keeper keeper_of_locks() noexcept {
-  stop_running_ahead();
   lock_keeper k = config.keeper.load(std::memory_order_acquire);  // [C]
   if (__builtin_expect(k == lock_keeper::not_read, 0)) {
     ensure_configured();
@@ -25,16 +24,19 @@ inline lock_keeper keeper_of_locks() noexcept {
 inline bool locks_are_ours() noexcept { return keeper_of_locks() != lock_keeper::runtime; }
 
 // Takes the lock behind a word of the program's, or releases it; false: locks are the runtime's.
+// Where threads run ahead, no lock is we_in_word (config.cpp).
 inline bool take(void* word) noexcept {
   const lock_keeper k = keeper_of_locks();
   if (__builtin_expect(k == lock_keeper::we_in_word, 1)) return as_word_lock(word).lock(), true;
   if (k == lock_keeper::runtime) return false;
+  stop_running_ahead();
   return lock_word(word), true;
 }
 inline bool release(void* word) noexcept {
   const lock_keeper k = keeper_of_locks();
   if (__builtin_expect(k == lock_keeper::we_in_word, 1)) return as_word_lock(word).unlock(), true;
   if (k == lock_keeper::runtime) return false;
+  stop_running_ahead();
   return unlock_word(word), true;
 }
 
@@ -46,12 +48,14 @@ inline bool take_whole(whole_lock& lock) noexcept {
   const lock_keeper k = keeper_of_locks();
   if (__builtin_expect(k == lock_keeper::we_in_word, 1)) return as_word_lock(&lock).lock(), true;
   if (k == lock_keeper::runtime) return false;
+  stop_running_ahead();
   return lock_object_at(&lock, &lock), true;
 }
 inline bool release_whole(whole_lock& lock) noexcept {
   const lock_keeper k = keeper_of_locks();
   if (__builtin_expect(k == lock_keeper::we_in_word, 1)) return as_word_lock(&lock).unlock(), true;
   if (k == lock_keeper::runtime) return false;
+  stop_running_ahead();
   return unlock_object_at(&lock, &lock), true;
 }
 

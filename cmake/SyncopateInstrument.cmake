@@ -30,8 +30,6 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   "SHELL:-mllvm -tsan-instrument-read-before-write=1"
   -mprefer-vector-width=128  # wider accesses are reported by a slower call, or not at all
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
-# The explored machine has functions tell of their returns, to know which variables are gone: in
-# targets with the property TELLS_RETURNS.
 # What the compiler's sanitizer leaves out a plugin of ours shows, where there is one.
 function(syncopate_plugin target compiler plugins option)
   string(REGEX MATCH "^[0-9]+" major "${CMAKE_CXX_COMPILER_VERSION}")
@@ -41,6 +39,8 @@ function(syncopate_plugin target compiler plugins option)
   endif()
 endfunction()
 
+# The explored machine has functions tell of their returns, to know which variables are gone: in
+# targets with the property TELLS_RETURNS.
 function(syncopate_instrument target)
   foreach(compiler GNU CLANG)
     string(REPLACE "entry-exit=0" "entry-exit=$<BOOL:$<TARGET_PROPERTY:TELLS_RETURNS>>"

@@ -84,10 +84,10 @@ inline thread_local constinit section_context context{};
 }  // namespace detail
 
 // Runs `f(machine::htm::status)` after each abort of the calling thread's elided sections, before
-// the retry or the fall-back, for as long as the object lives; the newest handler first. They may end
-// in any order, each in the thread that made it. Handlers run outside of transactions and must not
-// throw. One that is made inside a transaction vanishes when that aborts, as all else does, without
-// having run.
+// the retry or the fall-back, for as long as the object lives; the newest handler first. They may
+// end in any order, each in the thread that made it. Handlers run outside of transactions and must
+// not throw. One that is made inside a transaction vanishes when that aborts, as all else does,
+// without having run.
 class on_abort_base {
  public:
   on_abort_base(const on_abort_base&) = delete;

@@ -52,9 +52,9 @@ struct verdict {
   std::uint64_t steps = 0;      // made for the first time
   std::uint64_t longest = 0;    // steps of the longest execution
   unsigned threads = 0;
-  bool transactions = false;    // some were begun
-  bool load_buffering = false;  // could matter to the program (machine::note_load)
-  bool ignored = false;         // the program says of accesses that races of theirs are meant
+  bool transactions = false;          // some were begun
+  bool load_buffering = false;        // could matter to the program (machine::note_load)
+  bool ignored = false;               // the program says of accesses that races of theirs are meant
   std::vector<std::string> assembly;  // places of what is not seen and may touch memory
   bool structs_unseen = false;        // those that calls take or return by value
   // What could have happened beyond the options (options.h).

@@ -35,8 +35,8 @@ inline void call_reads_text(const char* text, engine::place where) {
   engine::access_by_call(address_of(text), std::strlen(text) + 1, engine::kind::read, where);
 }
 
-// Announces behind a call, where it stands as a variable of it, what the call has written: what each
-// of `to` points to, unless that is null.
+// Announces behind a call, where it stands as a variable of it, what the call has written: what
+// each of `to` points to, unless that is null.
 template <class... To>
 class results_of_call {
  public:

@@ -1,5 +1,5 @@
-#include "model/front/libc/call_memory.h"
 #include "model/front/threads/thread_exit.h"
+#include "model/front/libc/call_memory.h"
 
 #include <climits>
 

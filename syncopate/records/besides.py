@@ -31,6 +31,14 @@ class ObjectWrite(NamedTuple):
     member: tuple[int, int, int] | None  # the function, number and offset of a parameter
 
 
+class _Wanted(NamedTuple):
+    """What writes are looked for."""
+
+    lock: Origin
+    inside: Collection[int]  # instructions of sections: not these
+    line: range  # bytes from the lock's first one on
+
+
 class Objects:
     """Reads the functions of one file."""
 
@@ -59,7 +67,8 @@ class Objects:
                 return
             section = self._walker.between(start, returns, [*released])
             if section.ends:
-                yield from self._in(function, call, lock, section.passed | {*inside}, line)
+                wanted = _Wanted(lock, section.passed | {*inside}, line)
+                yield from self._in(function, call, wanted)
 
     def _of_callee(self, call: Instruction, lock: Origin) -> Origin:
         """What the called function's own first argument has to do with the lock. One that only
@@ -73,34 +82,18 @@ class Objects:
                 return found
         return lock
 
-    def _in(
-        self,
-        function: Function,
-        call: Instruction,
-        lock: Origin,
-        inside: Collection[int],
-        line: range,
-    ) -> Iterator[ObjectWrite]:
+    def _in(self, function: Function, call: Instruction, wanted: _Wanted) -> Iterator[ObjectWrite]:
         looped = repeats(function, call.address)
         for each in function.at.values():
-            if each.address in inside:
-                continue
             if looped and not repeats(function, each.address):
                 continue
-            if each.is_call:
-                yield from self._in_callee(function, each, lock, inside, line)
-            elif (found := self._written(function, each)) is not None:
-                offset = lock.beside(found)
-                if offset is not None and offset in line:
-                    yield ObjectWrite(function, each, offset, _parameter(function, found))
+            if each.is_call and each.address not in wanted.inside:
+                yield from self._in_callee(function, each, wanted)
+            elif found := self._beside(function, each, wanted):
+                yield found
 
     def _in_callee(
-        self,
-        function: Function,
-        call: Instruction,
-        lock: Origin,
-        inside: Collection[int],
-        line: range,
+        self, function: Function, call: Instruction, wanted: _Wanted
     ) -> Iterator[ObjectWrite]:
         """What a function of the same file writes that gets the object."""
         callee = None
@@ -110,11 +103,20 @@ class Objects:
         if passed is None or len(callee.at) > MOST_CALLS * MOST_CALLS:
             return
         for each in callee.at.values():
-            found = self._written(callee, each) if each.address not in inside else None
-            whole = found.within(passed) if found else None
-            offset = lock.beside(whole) if whole else None
-            if offset is not None and offset in line:
-                yield ObjectWrite(callee, each, offset, _parameter(callee, found))
+            if found := self._beside(callee, each, wanted, passed):
+                yield found
+
+    def _beside(
+        self, function: Function, each: Instruction, wanted: _Wanted, passed: Origin | None = None
+    ) -> ObjectWrite | None:
+        """The write of an instruction, if it goes to the line. `passed`: what the function got as
+        its first argument, where it is a callee of the one that knows the lock."""
+        found = self._written(function, each) if each.address not in wanted.inside else None
+        whole = found.within(passed) if found and passed else found
+        offset = wanted.lock.beside(whole) if whole else None
+        if offset is None or offset not in wanted.line:
+            return None
+        return ObjectWrite(function, each, offset, _parameter(function, found))
 
     def _written(self, function: Function, each: Instruction) -> Origin | None:
         place = _PLACE.match(each.written())

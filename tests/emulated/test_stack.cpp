@@ -87,21 +87,11 @@ unseen aborted;
 // would have put the old bytes back is aborted before.
 void foreign_write(bool atomic) {
   alignas(64) volatile long target = 1;
-  unseen inside, done;
-  std::thread other([&] {
-    inside.await(1);
-    if (atomic) __atomic_store_n(&target, 2, __ATOMIC_SEQ_CST);
-    else target = 2;
-    done.set(1);
-  });
-  const htm::status s = htm::begin();
-  if (s.started()) {
-    inside.set(1);
-    stay_until(done);
-    htm::commit();
-  }
-  done.await(1);
-  other.join();
+  const htm::status s = while_inside([] {},
+                                     [&] {
+                                       if (atomic) __atomic_store_n(&target, 2, __ATOMIC_SEQ_CST);
+                                       else target = 2;
+                                     });
   CHECK(target == 2 && s.why == cause::conflict);
 }
 
@@ -112,20 +102,7 @@ int nothing_in_c(void*) { return 0; }
 template <class Handle, class Start>
 Handle foreign_handle(Start start) {
   alignas(64) Handle handle{};
-  unseen inside, done;
-  std::thread other([&] {
-    inside.await(1);
-    start(handle);
-    done.set(1);
-  });
-  const htm::status s = htm::begin();
-  if (s.started()) {
-    inside.set(1);
-    stay_until(done);
-    htm::commit();
-  }
-  done.await(1);
-  other.join();
+  const htm::status s = while_inside([] {}, [&] { start(handle); });
   CHECK(s.why == cause::conflict && handle != Handle{});
   return handle;
 }

@@ -153,9 +153,10 @@ struct open_wait {
   std::uint32_t holder;      // kernel thread id that held the lock when the wait began, or 0
   std::uint32_t stack;       // stack id, 0 when not captured
   std::uint32_t flags;       // open_flag
-  std::uint32_t reserved;
   // Not of the wait, but of its thread: what `syncopate record` last saw the kernel count of it
-  // since start_ticks, for thread_entry::cpu_ns and delay_ns. Of use where it could not end.
+  // since start_ticks, for thread_entry::cpu_ns and delay_ns, and when: in milliseconds after the
+  // record's start. Of use where it could not end.
+  std::uint32_t seen_after_ms;
   std::uint64_t seen_cpu_ns, seen_delay_ns;
 };
 

@@ -155,7 +155,7 @@ void about_to_exec() noexcept {
   entry inside;
   if (!inside) return;
   tell_all();
-  look_at_threads();
+  look_at_threads(static_cast<std::uint32_t>((machine::now() - h->start_monotonic_ns) / 1'000'000));
   snapshot_maps();
   end_with(*h, record::replaced);
 }

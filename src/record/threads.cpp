@@ -345,12 +345,13 @@ void refresh_threads(const thread_times* before) noexcept {
   }
 }
 
-void look_at_threads() noexcept {
+void look_at_threads(std::uint32_t after_ms) noexcept {
   const std::uint32_t count = separate_count();
   for (std::uint32_t id = 0; id < count; ++id) {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
     const thread_times now = times_of(e);
+    store(e.open.seen_after_ms, after_ms);
     store(e.open.seen_cpu_ns, since(cpu_before(e), now.cpu_ns));
     store(e.open.seen_delay_ns, since(e.delay_before_ns, now.delay_ns));
   }

@@ -4,8 +4,8 @@ Waits are exact. The kernel counts, for each thread, its processor time and how 
 run but had no processor; both also pass within waits, and that part is estimated from those waits
 of which the kernel was asked (waiting.py); time without a processor that would be more than all the
 rest leaves was within waits, too. What is left is time asleep in calls that are not recorded. Where
-the kernel's counts are not known, as of a killed process, nobody can tell these apart, and the rest
-is unexplained.
+the kernel's counts are not known, as of a killed process since `record` last looked at it, nobody
+can tell these apart, and the rest is unexplained.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STATE_OF_CALL |= dict.fromkeys((34, 130, 128), "signals")
 STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")
 # no_call and stopped of kernel_events.h.
 STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped"}
-FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
+FAR_MORE = 2.0  # more than what looks leave out: of other processes
 SHARED = ("futex", "semaphore", "system_v")  # parts that may hide locks which processes share
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
 UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
@@ -55,7 +55,7 @@ WHAT = {
     "condition": "waiting at condition variables",
     "barrier": "waiting at barriers",
     "futex": "waiting at futexes of its own that others wake (signals, or locks)",
-    "unseen_futex": "asleep at futexes that are not recorded, by a look a second: the C library's"
+    "unseen_futex": "asleep at futexes that are not recorded, by looks at them: the C library's"
     " own locks (of streams, of malloc), or a run-time's; `record --kernel` tells",
     "semaphore": "waiting for semaphores that other threads, or processes, post",
     "join": "waiting for threads to end",
@@ -94,9 +94,9 @@ class Account:
         lives = sum(self._life(thread) for thread, each in zip_equal(threads, known) if each)
         cpu = sum(each[0] for each in known if each)
         delay = sum(each[1] for each in known if each)
-        was_replaced = self.of.record.header.flags & recordformat.REPLACED
-        if not (self._is_whole() or self.runs or was_replaced):
-            cpu, delay = self._until_the_end(cpu, delay)
+        unseen = 0
+        if self._ended_unseen():
+            unseen, cpu = self._since_the_last_look(threads, cpu)
         why = None
         if lives < total:
             why = self._why_unknown()
@@ -114,17 +114,25 @@ class Account:
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
         parts = {**waits, "running": running, "runnable": runnable}
-        last = "elsewhere" if why is None and not self._by_kernel() else "unexplained"
-        futex = self._at_unseen_futexes(running + runnable + rest) if rest > 0 else 0
-        futex = min(futex, max(0, rest))
-        parts["unseen_futex"] = futex
-        parts[last] = parts.get(last, 0) + max(0, rest) - futex
+        why = self._divide(max(0, rest), parts, why, unseen)
         return {
             "total_ns": total,
             "parts": {state: ns for state, ns in parts.items() if ns},
             "too_much_ns": max(0, -rest),
-            "why_unexplained": why if rest > 0 and parts.get("unexplained") else None,
+            "why_unexplained": why if parts.get("unexplained") else None,
         }
+
+    def _divide(self, rest: int, parts: dict, why: str | None, unseen: int) -> str | None:
+        """Adds the rest to the parts. Returns why some of it is unexplained."""
+        last = "elsewhere" if why is None and not self._by_kernel() else "unexplained"
+        if why is None and min(rest, unseen):
+            why, parts["unexplained"] = self._why_unseen(), min(rest, unseen)
+            rest -= parts["unexplained"]
+        outside = parts["running"] + parts["runnable"] + rest
+        futex = min(rest, self._at_unseen_futexes(outside)) if rest else 0
+        parts["unseen_futex"] = futex
+        parts[last] = parts.get(last, 0) + rest - futex
+        return why
 
     def _by_kernel(self) -> bool:
         return self.of.record.header.recorder == recordformat.BY_KERNEL
@@ -182,13 +190,27 @@ class Account:
             return 0
         return round(outside * header.looks_at_futex / header.looks)
 
-    def _until_the_end(self, cpu: int, delay: int) -> tuple[int, int]:
-        """Of a process that was killed: what was counted when `record` looked last, longer by what
-        its processor time is more in the end."""
-        measured = self._measured_cpu()
-        if not cpu or measured is None or not cpu < measured <= FAR_MORE * cpu:
-            return cpu, delay
-        return measured, round(delay * measured / cpu)
+    def _ended_unseen(self) -> bool:
+        """Whether the process ended, and nobody counted for its threads in that moment."""
+        was_replaced = self.of.record.header.flags & recordformat.REPLACED
+        return not (self._is_whole() or self.runs or was_replaced)
+
+    def _since_the_last_look(self, threads: list[Thread], cpu: int) -> tuple[int, int]:
+        """Of a process that was killed: thread time of which nobody knows what passed in it, and
+        its processor time in the end."""
+        measured, in_the_end = self._measured_cpu(), cpu
+        if cpu and measured is not None and cpu < measured <= FAR_MORE * cpu:
+            in_the_end = measured
+        gaps = sum(map(self._since_seen, threads))
+        return max(0, gaps - (in_the_end - cpu)), in_the_end
+
+    def _since_seen(self, thread: Thread) -> int:
+        """How long before its end, or before a wait that was not over, `record` looked last."""
+        record, wait = self.of.record, thread.open
+        until = wait.since if wait and not wait.end else self.of.end_ticks
+        looked = record.header.start_ticks + thread.looked_after_ms * 1e6 / record.ns_per_tick
+        seen = max(thread.start_ticks, round(looked))
+        return 0 if thread.end_ticks else self.of.ns(max(0, until - seen))
 
     def _measured_cpu(self) -> int | None:
         from syncopate.records.waiting import measured
@@ -197,6 +219,13 @@ class Account:
         if found is None:
             return None
         return round((found["user_seconds"] + found["system_seconds"]) * 1e9)
+
+    def _why_unseen(self) -> str:
+        longest = max(map(self._since_seen, self.of.threads.values()))
+        return (
+            "the process did not end by itself, and it is not known whether its threads ran, slept"
+            f" or had no processor in the last {duration(longest)}"
+        )
 
     def _why_unknown(self) -> str:
         if self.of.record.header.flags & recordformat.FINISHED:

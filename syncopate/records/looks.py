@@ -9,7 +9,8 @@ import time
 from syncopate.base.errors import Failure
 from syncopate.records import recordfile, recordstamps
 
-PERIOD = 1.0  # seconds between two looks
+PERIOD, FIRST = 1.0, 0.1  # seconds between two looks, and before the first
+SHARE_OF_LIFE = 0.1  # between two looks: short programs are looked at as often as long ones
 SHARE = 0.005  # of the time that looking may take
 
 
@@ -19,7 +20,12 @@ class Looks:
     def __init__(self, record: str):
         self._record = record
         self._next = 0.0  # when the next one is due
-        self.period = PERIOD  # how long to wait before look_if_due()
+        self._begun = time.monotonic()
+
+    @property
+    def period(self) -> float:
+        """How long to wait before look_if_due(), in seconds."""
+        return min(PERIOD, max(FIRST, SHARE_OF_LIFE * (time.monotonic() - self._begun)))
 
     def look_if_due(self) -> None:
         """A look, unless looking takes too much time."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -171,12 +172,18 @@ def _keep_times(path: str, record: Record) -> None:
                 at_futex += _sleeps_at_a_futex(record.header.process_id, thread.thread_id)
             counted = None if thread.end_ticks else times_of(record.header.process_id, thread)
             if counted is not None and counted[0]:
-                packed = recordformat.LOOKED.pack(*counted)
+                packed = recordformat.LOOKED.pack(_after_ms(record.header), *counted)
                 os.pwrite(file.fileno(), packed, thread.at + recordformat.LOOKED_AT)
         if looks < 1 << 32:
             os.pwrite(
                 file.fileno(), recordformat.LOOKS.pack(looks, at_futex), recordformat.LOOKS_AT
             )
+
+
+def _after_ms(header: recordformat.Header) -> int:
+    """How long ago a record's start is, as far as its format can say."""
+    passed = (time.monotonic_ns() - header.start_monotonic_ns) // 1_000_000
+    return min(max(0, passed), (1 << 32) - 1)
 
 
 def _sleeps_at_a_futex(process: int, thread: int) -> bool:

@@ -295,9 +295,10 @@ class Record(RecordChunks):
         if wait:
             lock, kind_of_wait = self._told(wait.lock, wait.kind, wait.stack)
             wait = wait._replace(lock=lock, kind=kind_of_wait)
-        held = tuple(address for address in f[18:22] if address)
-        name, seen = shown(text_of(f[4])), Seen(*f[22:25])
-        return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[25:27], at, *f[16:18])
+        held = tuple(address for address in f[19:23] if address)
+        name, seen = shown(text_of(f[4])), Seen(*f[23:26])
+        looked = (*f[17:19], f[16])
+        return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[26:28], at, *looked)
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

@@ -125,7 +125,7 @@ OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thr
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIIII")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII4xQQ4QQQIIQ")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIIIIQQ4QQQIIQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 PACKED_ROW = struct.Struct("<IIQQQ256s")  # the same, without a look at its histogram,
 ROW_KIND = struct.Struct("<4xI280x")  # and its kind
@@ -165,7 +165,7 @@ LOOKS = struct.Struct("<II")  # file_header::looks, looks_at_futex
 LOOKS_AT = FILE_HEADER.size - LOOKS.size - 12
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
-LOOKED, LOOKED_AT = struct.Struct("<QQ"), 112  # open_wait::seen_cpu_ns, seen_delay_ns
+LOOKED, LOOKED_AT = struct.Struct("<IQQ"), 108  # open_wait::seen_after_ms and what follows
 NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
@@ -270,6 +270,7 @@ class Thread(NamedTuple):
     at: int = 0  # where it is in the file
     looked_cpu_ns: int = 0  # as `record` saw them last; 0: it did not look
     looked_delay_ns: int = 0
+    looked_after_ms: int = 0  # when: after the record's start
 
 
 class Row(NamedTuple):

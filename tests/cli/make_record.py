@@ -77,13 +77,15 @@ class RecordBuilder:
         waits=(0, 0, 0, 0, 0, 0, 0, 0),
         reads=(),
         seen=(0, 0, 0),
+        looked=(0, 0, 0),
     ) -> int:
-        """Adds a thread; returns its index, from 0 on. `waits`: open_wait, `seen`: who was seen."""
+        """Adds a thread; returns its index, from 0 on. `waits`: open_wait, `seen`: who was seen,
+        `looked`: after how many ms what was counted, of processor time and of time without."""
         start = self.start if start is None else start
         end = self.end if end is None else end
         self.threads.append(
             struct.pack(
-                "<IIQQ16sQQQQQQIIIII20x4QQQI12x",
+                "<IIQQ16sQQQQQQIIIIIIQQ4QQQI12x",
                 thread_id,
                 stack,
                 start,
@@ -93,6 +95,7 @@ class RecordBuilder:
                 delay,
                 handle,
                 *waits,
+                *looked,
                 *reads,
                 *[0] * (4 - len(reads)),
                 *seen,

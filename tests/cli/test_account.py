@@ -147,6 +147,30 @@ def test_a_killed_process_has_a_rest_with_its_reason(tmp_path):
     assert "unexplained" in "\n".join(account.lines(found))
 
 
+@pytest.mark.parametrize("seconds", [0.2, 0.5])
+def test_what_a_killed_process_did_since_the_last_look_is_unexplained(tmp_path, seconds):
+    """One thread that spins, one that sleeps, one that waits for a lock. Up to the look all is
+    known; behind it the processor time, and the wait that was not over."""
+    builder = a_second(flags=0)
+    lock, since = builder.lock(0x9000), 1_000_000 + 300_000_000
+    looked, ns = round((1 - seconds) * 1000), round(seconds * SECOND)
+    builder.thread(100, end=0, looked=(looked, SECOND - ns, 0))
+    builder.thread(101, end=0, looked=(looked, 1, 0))
+    builder.thread(102, end=0, looked=(looked, 1, 0), waits=(since, 0, 0, lock, MUTEX, 0, 0, 0))
+    builder.measured = json.dumps(
+        {"seconds": 1.0, "user_seconds": 0.9, "system_seconds": 0.0, "meters": [], "rejected": []}
+    )
+    found = results_of(builder, tmp_path)["account"]
+    parts, spun = found["parts"], 900_000_000 - (SECOND - ns)
+    assert parts["locks"] == pytest.approx(700_000_000, abs=2_000_000)
+    assert parts["running"] == pytest.approx(900_000_000, abs=2_000_000)
+    assert parts["unexplained"] == pytest.approx(2 * ns - spun, abs=4_000_000)
+    elsewhere = 2 * (SECOND - ns) + 300_000_000 - (SECOND - ns)  # before the look
+    assert parts["elsewhere"] == pytest.approx(elsewhere, abs=6_000_000)
+    assert sum(parts.values()) == found["total_ns"]
+    assert f"in the last {ns // 1_000_000}" in found["why_unexplained"]
+
+
 def test_processor_time_of_what_it_became_is_not_its_own(tmp_path):
     """As of a shell that becomes the program: `record` measures what follows by exec as well."""
     builder = a_second(flags=0)

@@ -36,7 +36,7 @@ STRUCTS = {
         recordformat.THREAD_ENTRY,
         "thread_id start_stack start_ticks end_ticks name cpu_ns delay_ns handle open.since"
         " open.end open.caller open.lock open.kind open.holder open.stack open.flags"
-        " open.seen_cpu_ns open.seen_delay_ns read_held"
+        " open.seen_after_ms open.seen_cpu_ns open.seen_delay_ns read_held"
         " seen_since seen_holder_since seen_holder cpu_before_us delay_before_ns",
     ),
     "wait_row": (recordformat.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),

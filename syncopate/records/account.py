@@ -16,7 +16,7 @@ from typing import NamedTuple
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import findings, openwaits, recordformat
+from syncopate.records import findings, javawaits, openwaits, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -282,6 +282,8 @@ def _perhaps_more(results: dict) -> str:
         return ", without what goroutines wait for each other, which is not seen here"
     if waits_for_rows(results):
         return ", without waits for rows and tables, which are not told from those for clients"
+    if awaits_locks(results):
+        return javawaits.SAID
     account = results["account"]
     states = ["futex", "unseen_futex", "yield"]
     if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
@@ -312,11 +314,18 @@ def waits_for_rows(results: dict) -> bool:
     return os.path.basename(results["process"]["executable"]) == "postgres"
 
 
+def awaits_locks(results: dict) -> bool:
+    """Whether much of the time went into waits of Java's that are perhaps for locks, in part."""
+    waited = javawaits.with_the_lock_again(results)
+    return waited > 0 and waited >= LARGE * results["account"]["total_ns"]
+
+
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody but other
     processes, by what they share."""
-    if results["process"]["goroutines"] or waits_for_rows(results):
+    process = results["process"]
+    if process["goroutines"] or waits_for_rows(results) or awaits_locks(results):
         return False
     account = results["account"]
     alone = len(results["threads"]) == 1

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
-from syncopate.records import causes, holdlengths, lockfigures
+from syncopate.records import causes, holdlengths, knowncalls, lockfigures
 from syncopate.records.lockfigures import BUSY_DO
 from syncopate.records.naming import without_starters
 from syncopate.records.sectioncode import Facts
@@ -222,7 +222,8 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
         if own and stack["share"] >= lockfigures.MOSTLY:
             meanwhile = by_jvm and not causes.releases_in_java(stack)
             what = "who holds it is meanwhile in " if meanwhile else "it is held until "
-            yield what + ", called by ".join(map(_place, own[:2]))
+            shown = knowncalls.with_programs_own(own) if by_jvm else own[:2]
+            yield what + ", called by ".join(map(_place, shown))
 
 
 def _place(frame: dict) -> str:

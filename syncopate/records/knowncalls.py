@@ -6,7 +6,7 @@ Only names that POSIX, ISO C and the C++ and Rust run-times define; of all other
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"
 
@@ -49,6 +49,7 @@ _JAVA = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _OF_JAVA.items
 _JAVA_RELEASES = re.compile(
     r"java\.util\.concurrent\.[\w.$]+\.(unlock|release|unpark|signal|countDown)\w*", re.ASCII
 )
+_OF_JAVAS_LIBRARIES = ("java.", "javax.", "jdk.", "sun.")
 # Of the C library's own locks, by the functions that wait for them.
 _WAITS_INSIDE = re.compile(r"lll_lock_wait\w*")
 _INSIDE = {
@@ -102,6 +103,12 @@ def kind_of(symbol: str) -> str | None:
 def kind_in_java(method: str) -> str | None:
     """The same of a method of Java's."""
     return next((kind for kind, pattern in _JAVA.items() if pattern.fullmatch(method)), None)
+
+
+def with_programs_own(frames: Sequence[dict]) -> list[dict]:
+    """Of a stack in Java, what is innermost, and the two innermost frames of the program's own."""
+    own = [frame for frame in frames[1:] if not frame["function"].startswith(_OF_JAVAS_LIBRARIES)]
+    return [*frames[:1], *(own or frames[1:])[:2]]
 
 
 def is_release_in_java(method: str) -> bool:

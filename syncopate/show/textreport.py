@@ -7,7 +7,7 @@ import textwrap
 
 from syncopate.base import terminal
 from syncopate.base.units import about, count, duration, percent
-from syncopate.records import account, openwaits, processes, waiting
+from syncopate.records import account, javawaits, openwaits, processes, waiting
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.show import lockcolumns, processtext, transactiontext
@@ -201,11 +201,10 @@ def _findings(console, results: dict, pattern: str | None) -> None:
         which, style = "locks", "bold green"
         if not account.is_explained(results):  # there may be others
             which, style = "the locks that are recorded", "bold"
-        console.print(
-            f"\nNothing to do about {which}: waiting for them took"
-            f" {about(results['lost_share'])} of all thread time.",
-            style=style,
-        )
+        told = f"Nothing to do about {which}: waiting for them took"
+        if account.awaits_locks(results):
+            told, style = f"{javawaits.OUTSIDE}, threads waited for locks for", "bold"
+        console.print(f"\n{told} {about(results['lost_share'])} of all thread time.", style=style)
     for number, found in enumerate(results["findings"]):
         if number == 0:
             console.print("\nWhat costs most", style="bold cyan")
@@ -426,6 +425,9 @@ def _say_that_none_waited(console, results: dict) -> None:
             " other, which is not seen here: see the note above.",
             style="bold",
         )
+        return
+    if account.awaits_locks(results):
+        console.print(f"\n{javawaits.OUTSIDE}, no thread waited for a lock.", style="bold")
         return
     console.print(
         "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"

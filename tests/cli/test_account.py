@@ -270,6 +270,41 @@ def test_languages_whose_locks_are_condition_variables(tmp_path, program, record
     assert (of_rows in " ".join(text.split())) == (language in ("MariaDB", "MySQL"))
 
 
+@pytest.mark.parametrize(
+    ("frames", "is_for_a_lock"),
+    [
+        (["java.lang.Object.wait", "java.lang.Object.wait", "Books.next"], True),
+        (["java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode.block"], True),
+        (["java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await"], True),
+        (["java.lang.Object.wait", "java.lang.ref.ReferenceQueue.remove"], False),
+        (["jdk.internal.misc.Unsafe.park", "Books.next"], False),
+    ],
+)
+@pytest.mark.parametrize("lost", [0, 1])
+def test_java_threads_that_were_notified_wait_for_a_lock(tmp_path, frames, is_for_a_lock, lost):
+    """Since when, nobody tells: nothing is said of locks as if it were known."""
+    builder = a_second(recorder=2, command=["/usr/bin/java", "x"])
+    for number, name in enumerate(frames):
+        builder.maps += f"name {0xF000 + number:x} {name}\tX.java\t1\tX\n"
+    stack = builder.stack(*(0xF000 + number for number in range(len(frames))))
+    lock = builder.lock(0x9000, 4)
+    for number in range(2):
+        thread = builder.thread(100 + number, cpu=1_000_000)
+        builder.row(thread, lock, CONDITION, [950_000_000])
+        if lost:
+            builder.row(thread, builder.lock(0xA000), MUTEX, [1000])
+        builder.wait(thread, lock, 2_000_000, 952_000_000, stack, kind=CONDITION)
+    found = results_of(builder, tmp_path)
+    assert account.is_explained(found) != is_for_a_lock
+    said = ", without what threads that were notified wait for the lock within Object.wait()"
+    assert account.perhaps_other(found).startswith(said) == is_for_a_lock
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert (said in text) == is_for_a_lock
+    first = "No thread waited for a lock." if not lost else "Nothing to do about locks"
+    assert (first in text) != is_for_a_lock
+    assert ("Outside of Object.wait() and await()" in text) == is_for_a_lock
+
+
 def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):
     """A tenth of the time on a processor, half of it without one: that may all be spinning."""
     builder = a_second(recorder=1)

@@ -883,3 +883,19 @@ def test_few_holds_that_lost_the_processor_make_no_hold_long(tmp_path, disturbed
             " (896 ns)"
         )
         assert found["reasons"][0]["sure"] == "possible"
+
+
+def test_of_a_java_stack_the_programs_own_frames_are_told():
+    """What it calls is Java's, as is what that calls; the program's own frames are behind it."""
+    names = ["java.lang.Thread.sleep", "java.lang.Thread.sleep", "Books.nap", "Books.post", "X.run"]
+    frames = [{"function": name, "file": "", "line": 0} for name in names]
+    holder = {"frames": frames, "wrapper_frames": 0, "share": 1.0}
+    results = {"process": {"recorder": "jvm"}}
+    assert [*findings._where({"holders": [holder]}, results)] == [
+        "who holds it is meanwhile in java.lang.Thread.sleep, called by Books.nap, called by"
+        " Books.post"
+    ]
+    holder["frames"] = frames[:2]
+    assert [*findings._where({"holders": [holder]}, results)] == [
+        "who holds it is meanwhile in java.lang.Thread.sleep, called by java.lang.Thread.sleep"
+    ]

@@ -3,8 +3,10 @@
 A record is one run. What can be told from it is how far its own waits scatter: the sum of n
 independent waits is off by the root of the sum of their squares. But all threads may wait for one
 holder that was interrupted; if waits come by as many as that, it is off by the root of that number
-more, at most. A change within twice this is called noise, and one of few samples "few". How much
-one run differs from the next for other reasons - another load, other neighbors - is not in two
+more, at most. A change within twice this is called noise, and one of few samples "few". Threads
+that wait for several locks queue at this one or at that: which, is one chance for all of a run. So
+where the time lost to all has not changed, a lock's is called "moved", unless it was held for
+longer or shorter, or taken at another rate, while another's changed the other way. How much one run differs from the next for other reasons - another load, other neighbors - is not in two
 records; recording again tells.
 """
 
@@ -19,7 +21,7 @@ from syncopate.records.matching import Pair, pairs
 from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-diff", 1
-MORE, LESS, SAME, NOISE, FEW = "more", "less", "same", "noise", "few"
+MORE, LESS, SAME, NOISE, FEW, MOVED = "more", "less", "same", "noise", "few", "moved"
 SIGMAS = 2
 ALIKE = 1.1  # runs whose lengths differ by more than this factor are hard to compare by sums
 FEW_WAITS = 10  # a sum of fewer waits is their chance lengths
@@ -175,6 +177,8 @@ class Comparison:
         both = [(_row(pair, self.scales), pair) for pair in pairs(before["locks"], after["locks"])]
         both.sort(key=lambda each: _rank(each[0]))
         self.rows = [row for row, _ in both]
+        if self.total()["verdict"] in (NOISE, FEW):
+            _tell_what_moved([row for row in self.rows if row["lost"]])
         self.pairs = [pair for _, pair in both]
 
     def total(self) -> dict:
@@ -222,6 +226,20 @@ class Comparison:
             "remarks": self.remarks(),
             "locks": self.rows,
         }
+
+
+def _tell_what_moved(rows: list[dict]) -> None:
+    changes = [row["waited"]["after"] - row["waited"]["before"] for row in rows]
+    for row, up in zip_equal(rows, changes):
+        against = any(other * up < 0 for other in changes)
+        if against and row["waited"]["verdict"] in (MORE, LESS) and not _is_used_otherwise(row):
+            row["waited"]["verdict"] = MOVED
+
+
+def _is_used_otherwise(row: dict) -> bool:
+    """Whether what it is held for, or how often, has changed, too."""
+    taken = sorted((row["acquisitions"]["before"], row["acquisitions"]["after"]))
+    return row["hold_ns"]["verdict"] in (MORE, LESS) or taken[1] > ALIKE * taken[0]
 
 
 def _rank(row: dict) -> tuple:

@@ -16,6 +16,7 @@ SAID = {
     "noise": "noise",
     "few": "too few waits",
     "same": "same",
+    "moved": "moved",
 }
 MAYBE = {NOISE: " (noise)", FEW: " (too few waits)"}
 
@@ -37,7 +38,8 @@ def show(data: dict, top: int, pattern: str | None = None) -> None:
         console.print("\nNo thread waited for a lock in either.", style="bold green")
     console.print(
         "\nnoise: one run's chance explains it. ~ marks such numbers, ? those of few samples. How\n"
-        "far two runs of the same program differ is not in two records: record each twice.",
+        "far two runs of the same program differ is not in two records: record each twice. moved:\n"
+        "waits for other locks changed the other way, so that all in all it may be chance.",
         style="dim",
     )
 

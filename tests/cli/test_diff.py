@@ -134,6 +134,38 @@ def test_waits_of_many_threads_may_have_one_cause():
     assert row(results(few, threads=9), results(many, threads=9))["waited"]["verdict"] == "noise"
 
 
+def of_two(bank: list[int], log: list[int], **of_bank) -> dict:
+    """A report of two locks."""
+    found, other = results(bank, **of_bank), results(log)
+    other["locks"][0]["name"] = "log"
+    found["locks"] += other["locks"]
+    found["lost_ns"] += other["lost_ns"]
+    return found
+
+
+HOLDS = [300, 310] * 40
+
+
+@pytest.mark.parametrize(
+    ("bank", "log", "of_bank", "verdict"),
+    [
+        (600, 210, {}, "moved"),  # what bank has more, log has less
+        (600, 210, {"holds": [900, 910] * 40}, "more"),
+        (600, 210, {"taken": 1500, "holds": HOLDS}, "more"),
+        (600, 210, {"taken": 1050, "holds": HOLDS}, "moved"),
+        (600, 400, {}, "more"),  # nobody waits less for another one
+        (900, 390, {}, "more"),  # all in all, too
+        (410, 390, {}, "noise"),
+    ],
+)
+def test_threads_that_wait_for_another_lock_instead(bank, log, of_bank, verdict):
+    before = of_two([1000] * 400, [1000] * 400, holds=HOLDS)
+    found = Comparison(before, of_two([1000] * bank, [1000] * log, **of_bank), False)
+    told = {row["name"]: row["waited"]["verdict"] for row in found.rows}
+    assert told["table"] == verdict
+    assert (told["log"] == "moved") == (log == 210)
+
+
 def test_few_samples_are_said_to_be_few():
     of = row(results([1000] * 3, holds=[5] * 10), results([1000] * 9, holds=[50] * 10))
     verdicts = {key: of[key]["verdict"] for key in ("waited", "contended_share", "hold_ns")}

@@ -348,6 +348,7 @@ class machine {
   [[nodiscard]] bool somebody_goes_round_in_vain() const;
   choices relax_choices(thread_index);
   void take_news(step&);
+  void note_other_news(const polled&, message_id taken);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);
   void lie_down(address, std::uint32_t bitset, bool timed);

@@ -157,6 +157,7 @@ void machine::take_news(step& s) {
       if (news.position <= seen.position || news.value == seen.value) continue;
       s.source = news.step;
       memory_.learn(current_, p.where, m);
+      note_other_news(p, m);
       break;
     }
   }
@@ -165,6 +166,23 @@ void machine::take_news(step& s) {
   for (const polled& p : t.polls) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
   end_turn(s);
   t.polls.clear();
+}
+
+// The step could have come before what has written its news, if there is other news that does not
+// follow from that: what the thread does then need not follow from it either.
+void machine::note_other_news(const polled& p, message_id taken) {
+  const std::uint32_t by = memory_.get(taken).step;
+  if (by == 0 || !search_.is_new()) return;
+  const thread_index writer = search_.at(by - 1).thread;
+  if (search_.past_of(current_).covers(writer, by)) return;
+  const word known = memory_.get(p.seen).value;
+  for (const message_id m : memory_.at(p.where).order) {
+    const message& other = memory_.get(m);
+    if (other.position <= memory_.get(taken).position || other.value == known || other.step == 0 ||
+        search_.at(other.step - 1).past.covers(writer, by))
+      continue;
+    return search_.add_hidden(by - 1, other.step);
+  }
 }
 
 // ---- waiting for a value ----------------------------------------------------------------------

@@ -260,8 +260,12 @@ bool machine::order_matters(thread_index t, const step& done) {
     }
   }
   // Whether a seq_cst read may read a new message depends on the order of others, too: it counts as
-  // changed although it may not read this one now.
-  if (next_sc && done.wrote && done.where == next.where && is_access(next.what)) return true;
+  // changed although it may not read this one now. (A store can stand on either side
+  // of it in both orders. Woken, it would come behind this step without depending on it, and stand
+  // for what is to be tried before this one, where it is asleep.)
+  if (next_sc && done.wrote && done.where == next.where && is_access(next.what) &&
+      next.what != action::store)
+    return true;
   if (is_futex(next.what) && is_futex(done.what)) {
     const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };
     if ((at(done.at) || (done.other != 0 && at(done.other))) &&

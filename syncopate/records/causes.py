@@ -415,13 +415,19 @@ def _unserved(lock: dict, results: dict) -> Iterator[Reason]:
         return
     one = len(found.holders) == 1
     who = in_sentence(found.holders[0]) if one else f"{count(len(found.holders))} threads"
+    leave = "let other threads and programs leave it a processor: "
+    if others_had_processors(results):
+        leave = (
+            "let other programs leave it a processor, or raise the limit (cpu.max of a control"
+            " group) that keeps it from one; else: "
+        )
     yield Reason(
         "preempted",
         f"{who}, which {'has' if one else 'have'} it for {percent(found.share)} of the time that"
         f" {in_sentence(found.waiter)} waits, {'has' if one else 'have'} no processor for"
         f" {duration(found.without_ns)} of {duration(found.kept_ns)} or longer",
-        "let other threads and programs leave it a processor: the same priority for all who take"
-        " it (of real-time threads, a mutex of PTHREAD_PRIO_INHERIT), or fewer that run",
+        f"{leave}the same priority for all who take it (of real-time threads, a mutex of"
+        " PTHREAD_PRIO_INHERIT), or fewer that run",
         LIKELY,
     )
 

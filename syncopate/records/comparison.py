@@ -6,8 +6,9 @@ holder that was interrupted; if waits come by as many as that, it is off by the 
 more, at most. A change within twice this is called noise, and one of few samples "few". Threads
 that wait for several locks queue at this one or at that: which, is one chance for all of a run. So
 where the time lost to all has not changed, a lock's is called "moved", unless it was held for
-longer or shorter, or taken at another rate, while another's changed the other way. How much one run differs from the next for other reasons - another load, other neighbors - is not in two
-records; recording again tells.
+longer or shorter, or taken at another rate, while another's changed the other way. How much one run
+differs from the next for other reasons - another load, other neighbors - is not in two records;
+recording again tells.
 """
 
 from __future__ import annotations

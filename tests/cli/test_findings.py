@@ -284,6 +284,16 @@ def test_a_holder_that_has_no_processor(runnable, told):
         assert "the same priority for all who take it" in reason.do
 
 
+@pytest.mark.parametrize(("runnable", "by_others"), [(500 * MS, True), (60 * MS, False)])
+def test_a_holder_that_a_limit_keeps_from_processors(runnable, by_others):
+    """Its threads alone cannot have kept each other waiting for so long: then it is told of both."""
+    lock, results = one_that_is_kept(1000 * MS)
+    results["account"]["parts"] = {"running": 100 * MS, "runnable": runnable}
+    (found,) = causes._preempted(lock, results)
+    assert ("a limit" in found.do and "cpu.max of a control group" in found.do) == by_others
+    assert found.do.startswith("let other threads and programs") != by_others
+
+
 @pytest.mark.parametrize(("share", "told"), [(0.6, True), (0.4, False)])
 def test_who_is_not_known_to_hold_it_says_nothing(share, told):
     lock, results = one_that_is_kept(1000 * MS, share=share)

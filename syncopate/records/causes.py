@@ -418,7 +418,7 @@ def _unserved(lock: dict, results: dict) -> Iterator[Reason]:
     leave = "let other threads and programs leave it a processor: "
     if others_had_processors(results):
         leave = (
-            "let other programs leave it a processor, or raise the limit (cpu.max of a control"
+            "let other programs leave it a processor, or raise a limit (cpu.max of a control"
             " group) that keeps it from one; else: "
         )
     yield Reason(

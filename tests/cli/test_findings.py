@@ -286,7 +286,7 @@ def test_a_holder_that_has_no_processor(runnable, told):
 
 @pytest.mark.parametrize(("runnable", "by_others"), [(500 * MS, True), (60 * MS, False)])
 def test_a_holder_that_a_limit_keeps_from_processors(runnable, by_others):
-    """Its threads alone cannot have kept each other waiting for so long: then it is told of both."""
+    """Its threads alone cannot have kept each other waiting for so long."""
     lock, results = one_that_is_kept(1000 * MS)
     results["account"]["parts"] = {"running": 100 * MS, "runnable": runnable}
     (found,) = causes._preempted(lock, results)

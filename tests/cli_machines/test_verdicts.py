@@ -224,6 +224,44 @@ def test_assembly_that_may_touch_memory_is_named(compiler: str, level: str, tmp_
     assert said.endswith(f", 1 threads, not seen: inline assembly at {places}\n"), said
 
 
+SIGNALS = """
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void handler(int signal) {
+  if (signal != SIGUSR1) return;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+}
+static void* locks(void* argument) {
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  return argument;
+}
+int main(void) {
+  pthread_t other;
+  signal(SIGUSR1, HANDLER);
+  pthread_create(&other, 0, locks, 0);
+  SEND;
+  return pthread_join(other, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("send", ["pthread_kill(other, SIGUSR1)", "kill(getpid(), SIGUSR1)"])
+def test_signals_that_come_as_they_like_are_said(send: str, tmp_path: Path) -> None:
+    def said(handler: str, send: str) -> str:
+        source = tmp_path / "signals.c"
+        source.write_text(SIGNALS.replace("HANDLER", handler).replace("SEND", send))
+        return explored(compiled(source, "gcc", "-O0", tmp_path / "out"), "", "jobs=1")[1]
+
+    words = "not modeled: when and where signals come"
+    assert words in said("handler", send)
+    assert words not in said("SIG_IGN", send)
+    assert words not in said("handler", "raise(SIGUSR1)")
+
+
 def test_what_no_plugin_shows_is_said(tmp_path: Path) -> None:
     source = tmp_path / "plain.c"
     source.write_text("int main(void) { return 0; }\n")

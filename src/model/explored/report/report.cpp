@@ -292,6 +292,7 @@ std::string summary(const verdict& v, const options& o) {
             (v.withheld.sequences ? ", broken only before they are read" : "");
   if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
+  if (v.signals) text += ", not modeled: when and where signals come";
   text += not_seen(v);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
@@ -386,6 +387,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_array();
   if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
+  if (v.signals) json.value("signals");
   json.end_array();
   json.key("not_seen");  // of the program's own code
   json.begin_array();

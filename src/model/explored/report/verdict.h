@@ -54,6 +54,7 @@ struct verdict {
   unsigned threads = 0;
   bool transactions = false;          // some were begun
   bool load_buffering = false;        // could matter to the program (machine::note_load)
+  bool signals = false;               // were sent that could come at other times, to other threads
   bool ignored = false;               // the program says of accesses that races of theirs are meant
   std::vector<std::string> assembly;  // places of what is not seen and may touch memory
   bool structs_unseen = false;        // those that calls take or return by value

@@ -15,6 +15,7 @@
 // what a transaction did is not handed over.
 #include "machine.h"
 
+#include "model/front/libc/signals.h"
 #include "model/front/program/runaway.h"
 
 #include <algorithm>
@@ -129,7 +130,7 @@ std::string read_all(int from) {
 struct found {
   std::uint64_t executions, redundant, cut, steps, longest;
   unsigned threads;
-  bool load_buffering, ignored, failed, begins_anew, too_many, dropped, usable;
+  bool load_buffering, signals, ignored, failed, begins_anew, too_many, dropped, usable;
   bool parks_ordered, readers_ordered;
   // Of the part's first step: what there is to choose, which its first execution has found out.
   bool settled, local;
@@ -313,6 +314,7 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   verdict_.longest = std::max(verdict_.longest, f.longest);
   verdict_.threads = std::max(verdict_.threads, f.threads);
   verdict_.load_buffering |= f.load_buffering;
+  instrument::any_is_unmodeled |= f.signals;
   verdict_.ignored |= f.ignored;
   verdict_.withheld.timeouts |= f.withheld.timeouts;
   verdict_.withheld.jumps |= f.withheld.jumps;
@@ -364,6 +366,7 @@ void machine::hand_over() {
   f.longest = verdict_.longest;
   f.threads = verdict_.threads;
   f.load_buffering = verdict_.load_buffering;
+  f.signals = instrument::any_is_unmodeled;
   f.ignored = verdict_.ignored;
   f.failed = outcome_ == outcome::failed;
   f.begins_anew = begins_anew_;

@@ -10,6 +10,7 @@
 #include "model/explored/report/report.h"
 
 #include "model/front/engine.h"
+#include "model/front/libc/signals.h"
 #include "model/front/names/mappings.h"
 #include "model/front/names/names.h"
 #include "model/front/names/unseen.h"
@@ -161,6 +162,7 @@ bool report(verdict v, const options& o, const sites& ordered) {
   instrument::unseen unseen = instrument::what_is_unseen();
   v.assembly = std::move(unseen.assembly);
   v.structs_unseen = unseen.structs;
+  v.signals = instrument::any_is_unmodeled;
   if (v.how == result::failed && !o.quiet) say(describe(v.what));
   if (!o.quiet) say(advice(v, o) + summary(v, o));
   bool written = true;

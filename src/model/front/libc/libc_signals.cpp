@@ -158,6 +158,21 @@ pid_t of_system(pid_t process) {
 
 }  // namespace
 
+void note_unmodeled(int signal) {
+  if (engine::has_signals()) return;
+  struct sigaction how {};
+  if (SYNCOPATE_REAL(sigaction)(signal, nullptr, &how) != 0) return;
+  if ((how.sa_flags & SA_SIGINFO) == 0 && (how.sa_handler == SIG_DFL || how.sa_handler == SIG_IGN))
+    return;
+  any_is_unmodeled = true;
+}
+
+static void note_sent(const void* by, pid_t process, int signal) {
+  if (engine::has_signals() || !by_program(by) || process != getpid()) return;
+  const engine_scope inside;
+  if (has_other_threads()) note_unmodeled(signal);
+}
+
 int send_to_thread(unsigned index, int signal, const sigval* value) {
   siginfo_t info = value != nullptr ? queued(signal, *value) : sent_by_user(signal);
   if (value == nullptr) info.si_code = SI_TKILL;
@@ -284,12 +299,14 @@ SYNCOPATE_EXPORT int kill(pid_t process, int signal) noexcept {
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, sent_by_user(signal)) == 0)
     return 0;
+  note_sent(SYNCOPATE_CALLER, process, signal);
   return SYNCOPATE_REAL(kill)(of_system(process), signal);
 }
 SYNCOPATE_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, queued(signal, value)) == 0)
     return 0;
+  note_sent(SYNCOPATE_CALLER, process, signal);
   return SYNCOPATE_REAL(sigqueue)(of_system(process), signal, value);
 }
 SYNCOPATE_EXPORT int raise(int signal) noexcept {

@@ -48,6 +48,10 @@ void send_signal(const siginfo_t&, int thread, int timer = -1);
 // By the calling thread, which then takes what it lets in. To one thread: ENOSYS for a signal that
 // is not kept here.
 void send_by_program(const siginfo_t&, int thread);
+// Where the machine does not say when signals come: one that the program sends to another thread,
+// or to any while there are several, and that has a handler. Its verdict says so.
+void note_unmodeled(int signal);
+inline bool any_is_unmodeled = false;  // in any execution
 // What a file of signalfd's reads: it is the system's, which gets these while all threads block
 // them.
 void note_signal_file(signal_bits);

@@ -119,7 +119,10 @@ SYNCOPATE_EXPORT int pthread_kill(pthread_t thread, int signal) {
   if (signal < 0 || signal > SIGRTMAX) return EINVAL;
   if (signal == 0) return 0;
   if (send_to_thread(r->index, signal, nullptr) == 0) return 0;
-  if (r != &self_record()) return ENOSYS;
+  if (r != &self_record()) {
+    note_unmodeled(signal);
+    return ENOSYS;
+  }
   return SYNCOPATE_REAL(raise)(signal) == 0 ? 0 : errno;
 }
 
@@ -128,6 +131,7 @@ SYNCOPATE_EXPORT int pthread_sigqueue(pthread_t thread, int signal, const sigval
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;
   if (signal < 1 || signal > SIGRTMAX) return EINVAL;
+  note_unmodeled(signal);
   return send_to_thread(r->index, signal, &value);
 }
 

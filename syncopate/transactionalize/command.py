@@ -19,6 +19,7 @@ from syncopate.transactionalize import (
     locks,
     plan,
     semantic,
+    spoken,
     stages,
     together,
     wrappers,
@@ -275,7 +276,11 @@ class _Work:
         if self.options.stage:
             made_of = [dataclasses.asdict(one) for one in transactions]
             of_stage = {"stage": how.stage.name, "transactions": made_of}
-        return of_stage | _summary(made, output)
+        summary, names = of_stage | _summary(made, output), spoken.spoken(planned.written)
+        listed = [why for one in summary.get("transactions", ()) for why in one["why"]]
+        for entry in [*summary["not_done"], *listed]:
+            spoken.speak(entry, names)
+        return summary
 
     def _write(self, after: dict[str, str], folder: str | None) -> None:
         if folder or self.options.in_place:

@@ -8,17 +8,10 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import (
-    LOCK,
-    MACRO,
-    Template,
-    Written,
-    bare,
-    without_comments,
-)
+from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
+from syncopate.transactionalize.wrappers import MACRO, Written, bare, without_comments
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")
-_TIMED = ("pthread_mutex_timedlock", "pthread_mutex_clocklock")
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
 
 
@@ -82,10 +75,10 @@ def _does(body: CText, parameters: tuple[str, ...], macros, written, names) -> s
         name, called = match.groups()
         given = [bare(argument) for argument in body.arguments(match.start())] if called else []
         known = names.get(body.path, name)
-        if known and called:
-            found.add(Template(known.function, parameters, known.over(given)))
-        elif name in _TIMED and called:
+        if called and (known.function if known else name) in TIMED:
             found.add(Template(LOCK, parameters, (given or [""])[0]))
+        elif known and called:
+            found.add(Template(known.function, parameters, known.over(given)))
         elif name in written.kept:
             found.add(Template(LOCK, parameters, ""))
         for one in macros[name].does if name in macros else ():

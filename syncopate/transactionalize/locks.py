@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from syncopate.transactionalize import pointers, semantic
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import LOCK, UNLOCK, Written, functions
+from syncopate.transactionalize.lockcalls import BUSY, LOCK, UNLOCK
+from syncopate.transactionalize.wrappers import MACRO, Written, functions, without_comments
 
 _WAITS_POLITELY = re.compile(
     r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);"
@@ -20,8 +21,12 @@ _REPEATS = re.compile(r"\bdo\b\s*(\{[^{}]*\}|[^;{}]*;)\s*$")  # up to its `while
 
 _CALLS = re.compile(r"\bpthread_mutex_(?:lock|unlock|trylock)\s*\(")
 _TIMED_CALLS = re.compile(r"\bpthread_mutex_(?:timedlock|clocklock)\s*\(")
-_INITIALIZES = re.compile(r"\bpthread_mutex_init\s*\(")
-_SETS_SHARED = re.compile(r"\bpthread_mutexattr_setpshared\s*\(")
+_INITIALIZES = re.compile(r"\bpthread_(?:mutex|rwlock)_init\s*\(")
+_SETS_SHARED = re.compile(r"\bpthread_(?:mutex|rwlock)attr_setpshared\s*\(")
+_INITIALIZES_SPIN = re.compile(r"\bpthread_spin_init\s*\(")
+_PRIVATE = re.compile(r"PTHREAD_PROCESS_PRIVATE|0")
+_NO_MUTEX = re.compile(r"\bpthread_(?:rwlock|spinlock)_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
+_INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
 _SETS_KIND = re.compile(r"\bpthread_mutexattr_setkind_np\s*\(|\bpthread_mutexattr_settype\s*\(")
 _PLAIN_KIND = re.compile(r"PTHREAD_MUTEX_(NORMAL|DEFAULT|FAST_NP|TIMED_NP|ADAPTIVE_NP)")
 _KIND_AT_START = re.compile(r"\bPTHREAD_(?:RECURSIVE|ERRORCHECK)_MUTEX_INITIALIZER_NP\b")
@@ -96,7 +101,7 @@ def _repeated_until(text: CText, at: int) -> list[tuple[int, int, str]]:
     politely: the lock stands where its `while` did."""
     loop = re.search(r"\bwhile\s*\(\s*$", text.code[:at])
     begun = _REPEATS.search(text.code[: loop.start()]) if loop else None
-    last = re.compile(r"\s*(?:!=\s*0\s*)?\)\s*;").match(text.code, text.call_end(at))
+    last = re.compile(rf"\s*{BUSY}\)\s*;").match(text.code, text.call_end(at))
     if not begun or not last:
         return []
     if _WAITS_POLITELY.sub("", begun.group(1).strip("{}")).strip(" \n\t;"):
@@ -194,7 +199,17 @@ Made = tuple[CText, int, "set[str] | None"]  # where locks are made, and their n
 
 def shared_between_processes(texts: dict[str, CText]) -> list[Made]:
     """Where locks are made that other processes may use."""
-    return _with_attributes(texts, _SETS_SHARED, re.compile("PTHREAD_PROCESS_PRIVATE"))
+    found = _with_attributes(texts, _SETS_SHARED, re.compile("PTHREAD_PROCESS_PRIVATE"))
+    return found + _made(texts, _INITIALIZES_SPIN, _PRIVATE)
+
+
+def no_mutexes(texts: dict[str, CText]) -> list[Made]:
+    """Where reader-writer and spin locks are declared."""
+    return [
+        (text, match.start(), set(re.findall(r"\w+", _INITIAL_VALUE.sub("", match[1]))))
+        for text in texts.values()
+        for match in _NO_MUTEX.finditer(text.code)
+    ]
 
 
 def counting_or_checking(texts: dict[str, CText]) -> list[Made]:
@@ -215,11 +230,21 @@ def _with_attributes(texts: dict[str, CText], sets: re.Pattern, plain: re.Patter
         for match in sets.finditer(text.code)
     ):
         return []
+    return _made(texts, _INITIALIZES, _NO_ATTRIBUTES)
+
+
+def _made(texts: dict[str, CText], call: re.Pattern, plain: re.Pattern) -> list[Made]:
+    """Where locks are made by a call whose second argument is not `plain`."""
     found, graph = [], None
     for text in texts.values():
-        for match in _INITIALIZES.finditer(text.code):
+        for macro in MACRO.finditer(without_comments(text.text)):
+            body = CText("", macro[3])
+            made = [body.arguments(match.start()) for match in call.finditer(body.code)]
+            if any(len(given) == 2 and not plain.fullmatch(given[1]) for given in made):
+                found.append((text, macro.start(), None))
+        for match in call.finditer(text.code):
             arguments = text.arguments(match.start()) if text.blocks(match.start()) else []
-            if len(arguments) != 2 or _NO_ATTRIBUTES.fullmatch(arguments[1]):
+            if len(arguments) != 2 or plain.fullmatch(arguments[1]):
                 continue
             key = key_of(arguments[0], None)
             names = {key}

@@ -22,6 +22,7 @@ from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.sections import Refused, Section
 from syncopate.transactionalize.wrappers import functions
 
+_OF_ANOTHER = "unlocks what another function locked"
 _VA_ARG = re.compile(r"\bva_arg\s*\(")
 
 
@@ -222,7 +223,12 @@ def _form_sections(plan: Plan, found: list) -> None:
                 op.key, op.text.path, op.line, "a trylock that is no spin loop and no plain if"
             )
         elif op.kind == "unlock" and op not in owners:
-            plan.keep(op.key, op.text.path, op.line, "unlocks what another function locked")
+            own = any(
+                one.function == op.function and one.key == op.key and one.kind != "unlock"
+                for one in plan.operations
+            )
+            why = "ends no section that is a block" if own else _OF_ANOTHER
+            plan.keep(op.key, op.text.path, op.line, why)
         elif op.kind == "lock":
             unlocks = sorted(ends.get(op, ()), key=lambda u: u.at)
             try:

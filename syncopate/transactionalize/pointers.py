@@ -11,7 +11,7 @@ import re
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.wrappers import functions
 
-_MUTEX = re.compile(r"\bpthread_mutex_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
+_MUTEX = re.compile(r"\bpthread_(?:mutex|rwlock|spinlock)_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
 _DECLARED = re.compile(r"\s*(?:const\b)?\s*(\**)\s*(?:const\b)?\s*(\w+)\s*(\[[^=]*\])?")
 _CAST = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)\s*")
 _CALL = re.compile(r"\w+\s*\(")

@@ -106,6 +106,8 @@ statement S;
 (
 while@p (pthread_mutex_trylock@pt(E) != 0) S
 |
+while@p (pthread_mutex_trylock@pt(E) == EBUSY) S
+|
 while@p (pthread_mutex_trylock@pt(E)) S
 )
 
@@ -140,6 +142,8 @@ statement S;
 @@
 (
 if@p (pthread_mutex_trylock@pt(E) != 0) S
+|
+if@p (pthread_mutex_trylock@pt(E) == EBUSY) S
 |
 if@p (pthread_mutex_trylock@pt(E)) S
 )

@@ -72,7 +72,9 @@ def form(
     if held_at:
         raise Refused(f"the function returns with the lock held (line {held_at[0]})")
     if not unlocks:
-        raise Refused("its unlock is in another function")
+        own = any(u.function == lock.function and u.key == lock.key for u in all_unlocks)
+        alone = "no unlock is its own alone" if own else "its unlock is in another function"
+        raise Refused(alone)
     block = text.block(lock.at)
     last = [u for u in unlocks if text.block(u.at) == block and u.at > lock.at]
     if len(last) != 1:

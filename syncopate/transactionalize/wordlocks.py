@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 
-from syncopate.transactionalize import conditions, locks, wrappers
+from syncopate.transactionalize import conditions, lockcalls, locks
 from syncopate.transactionalize.ctext import CText, Edits
 
 _NAMES = {
-    wrappers.LOCK: "tm_word_acquire",
-    wrappers.UNLOCK: "tm_word_release",
-    wrappers.TRYLOCK: "tm_word_trylock",
+    lockcalls.LOCK: "tm_word_acquire",
+    lockcalls.UNLOCK: "tm_word_release",
+    lockcalls.TRYLOCK: "tm_word_trylock",
 }
 
 
@@ -58,6 +58,9 @@ def _refusal(key: str, plan, program, unknown: list[locks.Operation]) -> str | N
         same = op.key.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
         if not op.key.startswith("?.") or same:
             return f"a pointer may mean it at {op.text.path}:{op.line}"
+    for text, at, names in locks.no_mutexes(program.texts):
+        if locks.is_among(key, names):
+            return f"it is no mutex ({text.path}:{text.line(at)})"
     for text, at, names in locks.counting_or_checking(program.texts):
         if locks.is_among(key, names):
             return f"it may be recursive or error-checking ({text.path}:{text.line(at)})"

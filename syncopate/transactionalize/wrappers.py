@@ -9,9 +9,17 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.lockcalls import (
+    BUSY,
+    LIKE_MUTEX,
+    LOCK,
+    PTHREAD,
+    TRYLOCK,
+    TYPES,
+    Names,
+    Template,
+)
 
-LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
-TRYLOCK = "pthread_mutex_trylock"
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w\s,\\]*)\))?((?:[^\n\\]|\\\n|\\.)*)", re.M
@@ -35,45 +43,7 @@ _TABLE_POINTER = re.compile(r"\*\s*const\s+(\w+)\s*=\s*&\s*(\w+)\s*;")
 _CONST_POINTER = re.compile(r"\(\s*\*\s*const\s+(\w+)\s*\)\s*\([^;=]*\)\s*=\s*&?\s*(\w+)\s*;")
 
 
-@dataclass(frozen=True)
-class Template:
-    """What a call with `parameters` comes to: `function`(`mutex`)."""
-
-    function: str
-    parameters: tuple[str, ...]
-    mutex: str
-    negated: bool = False  # whether it is true where the function gives 0
-
-    def over(self, given: list[str]) -> str:
-        """The mutex, for these arguments."""
-        by = dict(zip(self.parameters, given))
-
-        def one(match: re.Match) -> str:
-            argument = by.get(match.group(1), match.group(1))
-            plain = not match.group(2) or re.fullmatch(r"[\w.\[\]]+(?:->[\w.\[\]]+)*", argument)
-            return (argument if plain else f"({argument})") + match.group(2)
-
-        return re.sub(r"(?<!->)(?<!\.)\b([A-Za-z_]\w*)((?:->|\.)?)", one, self.mutex)
-
-
-_TYPES = ("pthread_mutex_t", "pthread_cond_t")
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
-_PTHREAD = {name: Template(name, ("mutex",), "mutex") for name in (LOCK, UNLOCK, TRYLOCK)}
-# Only macros are seen through here; their `mutex` is all of the arguments.
-_CONDITIONS = {
-    f"pthread_cond_{name}": Template(
-        f"pthread_cond_{name}", tuple(arguments.split(", ")), arguments
-    )
-    for name, arguments in {
-        "wait": "condition, mutex",
-        "timedwait": "condition, mutex, time",
-        "clockwait": "condition, mutex, clock, time",
-        "signal": "condition",
-        "broadcast": "condition",
-        "init": "condition, attributes",
-        "destroy": "condition",
-    }.items()
-}
 
 
 @dataclass
@@ -94,40 +64,14 @@ class Written:
     # Functions that stay: name -> ("lock" or "unlock", the mutex as they write it)
     kept: dict[str, tuple[str, str]] = field(default_factory=dict)
     pointers: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, function
-    names: _Names | None = None
-
-
-class _Names:
-    """What names mean; a static function's in its own file only."""
-
-    def __init__(self):
-        known = {**_PTHREAD, **_CONDITIONS}
-        self._all: dict[tuple[str, str], Template] = {("", n): t for n, t in known.items()}
-
-    def get(self, file: str, name: str) -> Template | None:
-        return self._all.get((file, name)) or self._all.get(("", name))
-
-    def operation(self, file: str, name: str) -> Template | None:
-        """The same, if it is one on a mutex."""
-        found = self.get(file, name)
-        return found if found and found.function in _PTHREAD else None
-
-    def add(self, file: str, name: str, template: Template) -> bool:
-        new = self._all.get((file, name)) != template
-        self._all[file, name] = template
-        return new
-
-    def of_file(self, file: str) -> dict[str, Template]:
-        own = {*_PTHREAD, *_CONDITIONS}
-        found = {n: t for (f, n), t in self._all.items() if f == "" and n not in own}
-        return found | {n: t for (f, n), t in self._all.items() if f == file}
+    names: Names | None = None
 
 
 def write_out(texts: dict[str, str], active_macros) -> Written:
     """The sources with such calls written out. `active_macros()` are the definitions that hold for
     the compiler, name -> the line behind #define; asked where a name has several."""
     sources = {path: CText(path, text) for path, text in texts.items()}
-    written, names = Written(), _Names()
+    written, names = Written(), Names()
     understood: set[tuple[str, int]] = set()  # where a function's address stands in a constant
     while True:  # a macro over a function over a macro
         again = [_learn_macros(texts, names, active_macros)]
@@ -139,7 +83,7 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
     for path, text in sources.items():
         written.texts[path], written.original[path] = _write(text, names.of_file(path), types)
     written.names = names
-    known = {*_PTHREAD, *written.inlined, *written.kept}
+    known = {*PTHREAD, *LIKE_MUTEX, *written.inlined, *written.kept}
     written.pointers = [
         place for text in sources.values() for place in _addresses(text, known, understood)
     ]
@@ -147,14 +91,14 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
 
 
 def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
-    """Other names of the types of mutexes and condition variables, by macro and typedef."""
+    """Other names of the types of locks and condition variables, by macro and typedef."""
     meanings: dict[str, set[str]] = {}
     for text in sources.values():
         for name, parameters, body in MACRO.findall(text.text):
             meanings.setdefault(name, set()).add("" if parameters else body.strip())
         for meant, name in _TYPEDEF.findall(text.code):
             meanings.setdefault(name, set()).add(meant)
-    known = {name: name for name in _TYPES}
+    known = {name: name for name in TYPES}
     while True:
         new: dict[str, str] = {}
         for name, all_of in meanings.items():
@@ -165,7 +109,7 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
             if meant in known:
                 new[name] = known[meant]
         if not new:
-            return {name: by for name, by in known.items() if name not in _TYPES}
+            return {name: by for name, by in known.items() if name not in TYPES}
         known |= new
 
 
@@ -179,25 +123,54 @@ def without_comments(text: str) -> str:
     )
 
 
-def _learn_macros(texts: dict[str, str], names: _Names, active_macros) -> bool:
-    found: dict[str, set] = {}
+def _learn_macros(texts: dict[str, str], names: Names, active_macros) -> bool:
+    found: dict[str, set[_Definition]] = {}
     for text in texts.values():
         for name, parameters, body in MACRO.findall(without_comments(text)):
-            found.setdefault(name, set()).add(_meaning(parameters, body, names))
+            found.setdefault(name, set()).add(_definition(parameters, body))
+
+    def active(name: str) -> set[_Definition]:
+        line = active_macros().get(name)
+        match = MACRO.match(f"#define {line}") if line is not None else None
+        return {_definition(match.group(2) or "", match.group(3))} if match else set()
+
+    def expands(name: str) -> _Definition | None:
+        """What a macro expands to, whose arguments may be calls."""
+        known = found.get(name, set())
+        return next(iter(known if len(known) < 2 else active(name)), None)
+
     new = False
-    for name, meanings in found.items():
+    for name, definitions in found.items():
+        meanings = {_meaning(*one, names, expands) for one in definitions}
         if len(meanings) > 1 and any(meanings):
-            line = active_macros().get(name)
-            match = MACRO.match(f"#define {line}") if line is not None else None
-            meanings = {_meaning(match.group(2) or "", match.group(3), names)} if match else set()
+            meanings = {_meaning(*one, names, expands) for one in active(name)}
         for template in meanings - {None}:
             new |= names.add("", name, template)
     return new
 
 
-def _meaning(parameters: str, body: str, names: _Names) -> Template | None:
+_Definition = tuple[tuple[str, ...], str]  # a macro's parameters, and its body
+
+
+def _definition(parameters: str, body: str) -> _Definition:
     words = tuple(word for word in re.split(r"[\s,\\]+", parameters) if word)
-    body = _unwrapped(body.replace("\\\n", " "))
+    return words, body.replace("\\\n", " ")
+
+
+def _expanded(definition: _Definition, given: list[str]) -> str:
+    """A macro's body for these arguments. What it makes a string of is one, whatever it says."""
+    parameters, body = definition
+    by = dict(zip(parameters, given))
+    body = re.sub(r"#\s*(\w+)", lambda m: '""' if m[1] in by else m[0], body)
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda m: by.get(m[0], m[0]), body)
+
+
+def _none(_name: str) -> None:
+    """Expands nothing: a macro stands once in its expansion, and one level is as deep as goes."""
+
+
+def _meaning(words: tuple[str, ...], body: str, names: Names, expands) -> Template | None:
+    body = _unwrapped(body)
     checked = _checked(body + ";", "", names)
     if checked:
         return Template(checked.function, words, checked.mutex)
@@ -207,10 +180,14 @@ def _meaning(parameters: str, body: str, names: _Names) -> Template | None:
         return names.get("", body) if not words and not negated else None
     call = CText("", body)
     match = re.match(r"(\w+)\s*\(", body)
-    known = names.get("", match.group(1)) if match else None
-    if not known or call.call_end(0) != len(body):
+    if not match or call.call_end(0) != len(body):
         return None
     given = [bare(argument) for argument in call.arguments(0)]
+    known, macro = names.get("", match.group(1)), expands(match.group(1))
+    if not known and macro and len(macro[0]) == len(given) and not negated:
+        return _meaning(words, _expanded(macro, given), names, _none)
+    if not known:
+        return None
     return Template(known.function, words, known.over(given), known.negated != negated)
 
 
@@ -259,11 +236,11 @@ def _functions(text: CText):
             yield text.code[start:end], head, parameters, opening, closing
 
 
-def _learn_functions(text: CText, names: _Names, written: Written) -> bool:
+def _learn_functions(text: CText, names: Names, written: Written) -> bool:
     new = False
     for name, head, parameters, opening, closing in functions(text):
         template = _does(text.code[opening + 1 : closing].strip(), text.path, names)
-        if not template or name in _PTHREAD:
+        if not template or name in PTHREAD:
             continue
         own = tuple((re.findall(r"\w+", p) or [""])[-1] for p in parameters)
         mutex = re.fullmatch(r"\(*(\w+)\)*|\(*&\(*(\w+)\)*(?:(?:->|\.)\w+)+\)*", template.mutex)
@@ -282,15 +259,15 @@ def _learn_functions(text: CText, names: _Names, written: Written) -> bool:
     return new
 
 
-def _does(body: str, path: str, names: _Names) -> Template | None:
+def _does(body: str, path: str, names: Names) -> Template | None:
     """The one operation that is all that a function's body does."""
     checked = _checked(re.sub(r"\breturn\b[^;()]*;\s*$", "", body), path, names)
     if checked:
         return checked
     call = _CALL
     spins = [
-        rf"while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
-        rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*;",
+        rf"while\s*\(\s*{call}\s*{BUSY}\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
+        rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*{BUSY}\)\s*;",
     ]
     for pattern in spins:
         match = re.fullmatch(pattern + _RETURN, body, re.S)
@@ -310,7 +287,7 @@ def _does(body: str, path: str, names: _Names) -> Template | None:
     return Template(known.function, (), known.over(_arguments(match.group(2))))
 
 
-def _checked(body: str, path: str, names: _Names) -> Template | None:
+def _checked(body: str, path: str, names: Names) -> Template | None:
     """The operation in `if (CALL) complain();`, or in `int x = CALL; if (x) complain();`: what is
     done where a mutex could not be taken is left out, if it does not lock itself."""
     call, unequal, otherwise = _CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
@@ -324,7 +301,10 @@ def _checked(body: str, path: str, names: _Names) -> Template | None:
     else:
         variable = rf"(?:int\s+)?(?P<status>\w+)\s*=\s*{call}\s*;\s*"
         tested = rf"if\s*\(\s*(?P=status){unequal}\)\s*{otherwise}"
+        within = rf"(?:int\s+\w+\s*;\s*)?if\s*\(\s*\((?P<status>\w+)\s*=\s*\(*{call}"
+        within += rf"[\s)]*{unequal}\)"
         stored = re.fullmatch(variable + tested, body, re.S)
+        stored = stored or re.fullmatch(rf"{within}\s*{otherwise}", body, re.S)
         if not stored:
             return None
         _, name, arguments, complaint = stored.groups()
@@ -347,7 +327,7 @@ def bare(argument: str) -> str:
     return argument
 
 
-def _learn_constants(text: CText, names: _Names, sources: dict, understood: set) -> bool:
+def _learn_constants(text: CText, names: Names, sources: dict, understood: set) -> bool:
     """Constant pointers to such functions, alone and in tables, under names like `table.member`."""
     new = False
     for match in _CONST_POINTER.finditer(text.code):
@@ -416,9 +396,13 @@ def _write(
             if match.start() < at or end < 0 or not text.blocks(match.start()):
                 continue
             template = known[re.sub(r"\s", "", match.group(1))]
-            by = f"{template.function}({template.over(text.arguments(match.end() - 1))})"
+            given = text.arguments(match.end() - 1)
+            if len(given) < len(template.parameters):
+                continue  # another function of that name
+            by = f"{template.function}({template.over(given)})"
             by = f"!{by}" if template.negated else by
         was = text.text[match.start() : end]
+        by = by[:-1] + "\n" * (was.count("\n") - by.count("\n")) + by[-1]  # lines stay
         length += match.start() - at
         out += [text.text[at : match.start()], by]
         all_of.append(Substitution(length, length + len(by), by, was))

@@ -645,6 +645,93 @@ def test_locks_between_processes_stay(tmp_path, sharing, stay):
     assert {entry["what"] for entry in made["not_done"]} == stay
 
 
+MAKE = "#define MAKE(lock) pthread_spin_init(lock, SHARING)"
+OTHERS_SHARED = """
+#include <pthread.h>
+struct shared { pthread_rwlock_t lock; pthread_spinlock_t quick; long n; };
+static pthread_rwlock_t alone = PTHREAD_RWLOCK_INITIALIZER;
+static long count;
+WAY
+static void make(pthread_spinlock_t* quick) { CALL; }
+void begin(struct shared* s) {
+  pthread_rwlockattr_t attr;
+  pthread_rwlockattr_init(&attr);
+  pthread_rwlockattr_setpshared(&attr, SHARING);
+  pthread_rwlock_init(&s->lock, &attr);
+  make(&s->quick);
+}
+void add(struct shared* s) {
+  pthread_rwlock_wrlock(&s->lock); s->n++; pthread_rwlock_unlock(&s->lock);
+  pthread_spin_lock(&s->quick); s->n++; pthread_spin_unlock(&s->quick);
+  pthread_rwlock_rdlock(&alone); count = 1; pthread_rwlock_unlock(&alone);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sharing", "way", "stay"),
+    [("PTHREAD_PROCESS_SHARED", "", {"lock", "quick"}),
+     ("PTHREAD_PROCESS_SHARED", MAKE, {"lock", "quick", "alone"}),
+     ("PTHREAD_PROCESS_PRIVATE", MAKE, set())],
+)  # fmt: skip
+def test_other_locks_between_processes_stay(tmp_path, sharing, way, stay):
+    """What a macro makes may be any lock."""
+    call = "MAKE(quick)" if way else "pthread_spin_init(quick, SHARING)"
+    text = OTHERS_SHARED.replace("WAY", way).replace("CALL", call).replace("SHARING", sharing)
+    (tmp_path / "s.c").write_text(text)
+    done = transactionalize("--json", "-", tmp_path / "s.c")
+    made = json.loads(done.stdout)["locks"]
+    kept = {name.rsplit(".", 1)[-1] for name, lock in made.items() if not lock["rewritten"]}
+    assert (kept, len(made)) == (stay, 3), done.stderr
+
+
+def test_reader_writer_and_spin_locks(tmp_path):
+    """Sections of readers, of writers and of spin locks are transactions as those of a mutex are,
+    under macros that go around any call, too; and none of these is a word."""
+    done = rewrite(tmp_path, ["other_locks.c"], "--atomic", "--words", "plain|quick$", status=3)
+    sections = {"table.lock": 2, "tried": 1, "quicker": 1}
+    kept = {"plain": 3, "upgraded": 2, "timed": 1, "quick": 1}
+    counted = {
+        name: (lock["sections"], lock["rewritten"], lock["atomic"], lock["word"])
+        for name, lock in done["locks"].items()
+    }
+    assert counted == {
+        **{name: (count, count, count, False) for name, count in sections.items()},
+        **{name: (count, 0, 0, False) for name, count in kept.items()},
+    }
+    why = {(entry["what"], entry["why"].partition(" (")[0]) for entry in done["not_done"]}
+    assert {("quick", "cannot be a word: it is no mutex"), ("plain", "no unlock is its own alone"),
+            ("timed", "is locked with a time limit")} <= why  # fmt: skip
+    text = (tmp_path / "out/other_locks.c").read_text()
+    assert text.count("__transaction_atomic") == 4
+    for as_before in ("TO_WRITE(&upgraded);", "typedef pthread_rwlock_t table_lock;",
+                      "QUICK(&quick);", "pthread_rwlock_timedwrlock(&timed, &end)"):  # fmt: skip
+        assert as_before in text
+    expected = run(PROGRAMS, ["other_locks.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["other_locks.c"], tmp_path / "rewritten") == expected
+
+
+def test_what_is_listed_has_the_programs_own_lines_and_names(tmp_path):
+    """Calls over several lines, behind macros, are written out for the analysis."""
+    (tmp_path / "n.c").write_text(
+        "#include <pthread.h>\npthread_rwlock_t b, c; pthread_mutex_t m; long n;\n"
+        "#define TAKE(l) pthread_rwlock_rdlock(l)\n"
+        "void two(void) {\n  TAKE(\n    &b\n  );\n  if (n) return;\n"
+        "  pthread_rwlock_unlock(&b);\n}\n"
+        "static void inner(void) {\n  TAKE(&c);\n}\n"
+        "void three(void) {\n  pthread_mutex_lock(&m);\n  inner();\n"
+        "  pthread_mutex_unlock(&m);\n}\n"
+    )
+    done = transactionalize(tmp_path / "n.c")
+    assert done.stderr.splitlines()[:5] == [
+        "n.c:5: b: the function returns with the lock held (line 8)",
+        "n.c:15: m: waits for a lock that stays",
+        "    inner at n.c:16",
+        "    TAKE at n.c:12",
+        "n.c:16: c: its unlock is in another function",
+    ]
+
+
 def test_whatever_waits(tmp_path):
     """A section that waits for another thread, by whatever call, stays a section with a lock."""
     names = [name for name in WAITING if not name.startswith(("pthread_mutex_", "pthread_cond_"))]

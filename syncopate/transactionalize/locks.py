@@ -26,6 +26,7 @@ _SETS_SHARED = re.compile(r"\bpthread_(?:mutex|rwlock)attr_setpshared\s*\(")
 _INITIALIZES_SPIN = re.compile(r"\bpthread_spin_init\s*\(")
 _PRIVATE = re.compile(r"PTHREAD_PROCESS_PRIVATE|0")
 _NO_MUTEX = re.compile(r"\bpthread_(?:rwlock|spinlock)_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
+_CAST = re.compile(r"^\((?:const)?\w+\*\)")
 _INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
 _SETS_KIND = re.compile(r"\bpthread_mutexattr_setkind_np\s*\(|\bpthread_mutexattr_settype\s*\(")
 _PLAIN_KIND = re.compile(r"PTHREAD_MUTEX_(NORMAL|DEFAULT|FAST_NP|TIMED_NP|ADAPTIVE_NP)")
@@ -116,7 +117,7 @@ def _repeated_until(text: CText, at: int) -> list[tuple[int, int, str]]:
 def key_of(mutex: str, member_of: str | None) -> str:
     """The name of a lock: `name`, `type.member`, or `?...` where it is not known which one."""
     path = re.sub(r"\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\]", "", mutex.replace(" ", ""))
-    match = re.fullmatch(r"\(*&\(*(.+?)\)*", path)
+    match = re.fullmatch(r"\(*&\(*(.+?)\)*", _CAST.sub("", path))
     if not match:
         return f"?{path}"
     words = re.split(r"->|\.", match.group(1))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
-from syncopate.transactionalize import bitfields, semantic
+from syncopate.transactionalize import bitfields, owners, semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.wrappers import functions
@@ -60,6 +60,7 @@ class Program:
         self._facts: dict[tuple, list[semantic.Fact]] = {}
         self._graphs: dict[tuple, CallGraph] = {}  # of sources that were asked about before
         self._bit_fields: dict[tuple, dict] = {}
+        self._known_owners: dict[tuple, dict] = {}
         if len(set(self.names)) != len(self.names):
             raise Failure("transactionalize: a file is given twice", BAD_USE)
 
@@ -141,7 +142,36 @@ class Program:
         self._progress.done()
         for fact in found:
             fact.file = self.relative(fact.file)
-        return found
+        return self._with_owners(found)
+
+    def _with_owners(self, facts: list[semantic.Fact]) -> list[semantic.Fact]:
+        """The facts, in which the compiler says what structures mutexes are members of, where it
+        does; Coccinelle knows these by the names in a function's text."""
+        question = owners.Question(self.texts, facts)
+        if not question.places:
+            return facts
+        known = self._owners(question)
+        kept = [f for f in facts if f.kind != "member" or (f.file, f.line, f.column) not in known]
+        return kept + [
+            semantic.Fact("member", *place, "", {"type": name}) for place, name in known.items()
+        ]
+
+    def _owners(self, question: owners.Question) -> dict[owners.Place, str]:
+        now = tuple(sorted(question.marked.items()))
+        if now not in self._known_owners:
+            in_headers = any(name not in self.sources() for name in question.marked)
+            asked = [n for n in self.compiled() if in_headers or n in question.marked]
+            self.write_copy(question.marked)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                said = pool.map(lambda name: self._gcc(name, *owners.OPTIONS, warn=True), asked)
+                found: dict[owners.Place, str] = {}
+                for number, run in enumerate(said, 1):
+                    self._progress(f"structures: {number} of {len(asked)} files")
+                    found |= question.answers(run.stderr)
+            self.write_copy({name: self.texts[name].text for name in question.marked})
+            self._progress.done()
+            self._known_owners[now] = found
+        return self._known_owners[now]
 
     def _find(self, patch: str, name: str, folders: list, wanted, groups, names) -> list:
         """The facts of one file. Coccinelle reads a function wrongly where a variable has the name
@@ -191,7 +221,7 @@ class Program:
                         self._macros.setdefault(macro.group(1), line.removeprefix("#define "))
         return self._macros
 
-    def _gcc(self, name: str, *options: str) -> subprocess.CompletedProcess:
+    def _gcc(self, name: str, *options: str, warn: bool = False) -> subprocess.CompletedProcess:
         compiler = shutil.which("gcc")
         if not compiler:
             raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
@@ -203,7 +233,9 @@ class Program:
         if self.headers:
             folders += ["-I", self.headers]
         place = self._copy(name)
-        return _run([compiler, *folders, *self.flags, "-w", "-O0", *options, place])
+        flags = [flag for flag in self.flags if not (warn and flag == "-w")]
+        silent = [] if warn else ["-w"]
+        return _run([compiler, *folders, *flags, *silent, "-O0", *options, place])
 
     def compile(self, name: str, *options: str) -> list[CompilerError]:
         """Compiles one source of the copy; returns what the compiler found wrong."""

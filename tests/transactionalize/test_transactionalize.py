@@ -711,6 +711,48 @@ def test_reader_writer_and_spin_locks(tmp_path):
     assert run_rewritten(tmp_path / "out", ["other_locks.c"], tmp_path / "rewritten") == expected
 
 
+STRUCTURES = """
+#include <pthread.h>
+typedef struct tagged { pthread_mutex_t lock; pthread_cond_t filled; long n; } tagged_t;
+typedef tagged_t again_t;
+typedef struct { pthread_mutex_t lock; long n; } untagged_t;
+typedef const untagged_t constant_t;
+struct other { pthread_mutex_t lock[4]; tagged_t in, *to; };
+#define FIELD(p) ((p)->in)
+static again_t* get(struct other* o) { return o->to; }
+void a(tagged_t* p) { pthread_mutex_lock(&p->lock); p->n++; pthread_mutex_unlock(&p->lock); }
+void b(again_t p[]) { pthread_mutex_lock(&p[1].lock); p[1].n++; pthread_mutex_unlock(&p[1].lock); }
+void c(struct other* o) {
+  pthread_mutex_lock(&(FIELD(o).lock)); o->in.n++; pthread_mutex_unlock(&(FIELD(o).lock));
+  pthread_mutex_lock(&get(o)->lock); o->to->n++; pthread_mutex_unlock(&get(o)->lock);
+  pthread_mutex_lock(&o->lock[2]); o->in.n++; pthread_mutex_unlock(&o->lock[2]);
+}
+void d(untagged_t* p, const constant_t* q) {
+  pthread_mutex_lock(&p->lock); p->n++; pthread_mutex_unlock(&p->lock);
+  pthread_mutex_lock((pthread_mutex_t*)&q->lock);
+  pthread_mutex_unlock((pthread_mutex_t*)&q->lock);
+}
+HERE
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-w", "-Wno-incompatible-pointer-types")])
+@pytest.mark.parametrize("stays", ["", "struct tagged", "again_t"])
+def test_a_structure_is_one_under_all_its_names(tmp_path, stays, flags):
+    """A lock of which one use stays, stays everywhere: by its tag, its typedefs, in expressions
+    whose type no declaration in the function tells. Others of its name do not."""
+    here = f"void e({stays}* p) {{ pthread_mutex_lock(&p->lock); if (p->n) return;\n"
+    here += "pthread_mutex_unlock(&p->lock); }"
+    (tmp_path / "s.c").write_text(STRUCTURES.replace("HERE", here if stays else ""))
+    done = transactionalize("--json", "-", tmp_path / "s.c", "--", *flags)
+    made = json.loads(done.stdout)["locks"]
+    sections = {name: (lock["sections"], lock["rewritten"]) for name, lock in made.items()}
+    of_it = (5, 0) if stays else (4, 4)
+    assert sections == {
+        "tagged.lock": of_it, "other.lock": (1, 1), "untagged_t.lock": (2, 2),
+    }, done.stderr  # fmt: skip
+
+
 def test_what_is_listed_has_the_programs_own_lines_and_names(tmp_path):
     """Calls over several lines, behind macros, are written out for the analysis."""
     (tmp_path / "n.c").write_text(

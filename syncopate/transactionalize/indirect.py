@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize.callgraph import INDIRECT, CallGraph
+from syncopate.transactionalize.callgraph import INDIRECT, Call, CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.wrappers import functions
 
@@ -39,23 +39,28 @@ class _Names:
     called: dict[str, set[str]] = field(default_factory=dict)  # macro -> names that it calls
 
 
-def resolve(graph: CallGraph, texts: dict[str, CText]) -> list[PointerType]:
-    """The types through which the program calls. Enters whom each such call may reach into
-    `graph.indirect`: every function that has the type's parameters and is used without a call."""
+def resolve(graph: CallGraph, texts: dict[str, CText], begun: list[Call]) -> list[PointerType]:
+    """The types through which `begun`, or what these calls come to, calls. Enters whom each such
+    call may reach into `graph.indirect`: every function that has the type's parameters and is used
+    without a call."""
     names = _names(texts)
-    reached: dict[str, PointerType] = {}
-    for calls in graph.calls.values():
-        for call in calls:
-            place = (call.file, call.line, call.column)
-            if call.callee != INDIRECT or call.file not in texts or place in graph.indirect:
-                continue
+    through: dict[str, PointerType] = {}
+    asked: set[tuple[str, int, int]] = set()
+    while True:
+        reached = graph.reached(begun)
+        calls = [*begun, *(call for title in reached for call in graph.calls.get(title, []))]
+        places = {(call.file, call.line, call.column) for call in calls if call.callee == INDIRECT}
+        new = {place for place in places - asked if place[0] in texts} - graph.indirect.keys()
+        if not new:
+            return list(through.values())
+        asked |= new
+        for place in sorted(new):
             kind = names.types.get(_type_at(texts, place, names) or "")
             if kind:
-                if kind.name not in reached:
+                if kind.name not in through:
                     kind.targets = _targets(kind, graph, texts)
-                    reached[kind.name] = kind
+                    through[kind.name] = kind
                 graph.indirect[place] = kind.targets
-    return list(reached.values())
 
 
 def _names(texts: dict[str, CText]) -> _Names:

@@ -62,7 +62,9 @@ class Rewriter:
         graph.done = plan.rewritten_places(the_plan)
         self._set_what_is_safe()
         graph.indirect = {}
-        self.types = indirect.resolve(graph, program.texts) if self.stage.is_maximal else []
+        begun = [call for section in self.chosen for call in plan.calls_in(section, graph)]
+        maximal = self.stage.is_maximal
+        self.types = indirect.resolve(graph, program.texts, begun) if maximal else []
         self._leave_unfit_types()
         self.reached: set[str] = set()
         for section in self.chosen:
@@ -194,7 +196,8 @@ class Rewriter:
         raise Failure("the compiler keeps finding unsafe code; please report this", FAILED)
 
     def _errors(self, texts: dict[str, str]) -> list[CompilerError]:
-        """What the compiler finds wrong; it is not asked again about what has not changed."""
+        """What the compiler finds wrong; it is not asked again about what has not changed. In code
+        for shared libraries it infers less than in a program's."""
         sources = set(self.program.sources())
         headers = str([text for name, text in texts.items() if name not in sources])
 
@@ -202,7 +205,7 @@ class Rewriter:
             key = (name, texts[name], headers)
             if key not in self._compiled:
                 self._compiled[key] = self.program.compile(
-                    name, "-fgnu-tm", "-S", "-o", "/dev/null"
+                    name, "-fgnu-tm", "-fPIC", "-S", "-o", "/dev/null"
                 )
             return self._compiled[key]
 

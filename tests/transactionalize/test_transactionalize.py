@@ -753,6 +753,37 @@ def test_a_structure_is_one_under_all_its_names(tmp_path, stays, flags):
     }, done.stderr  # fmt: skip
 
 
+POINTED = """
+#include <pthread.h>
+typedef long (*measure)(void*);
+typedef void (*change)(long*);
+struct kind { measure size; change by; };
+pthread_mutex_t m;
+long n;
+long helper(long* x);
+long counted(void* x) { return helper(x); }
+long helper(long* x) { return *x; }
+void more(long* x) { *x += helper(x); }
+static struct kind kind = {counted, more};
+long outside(void) { return kind.size(&n); }
+void inside(void) { pthread_mutex_lock(&m); kind.by(&n); pthread_mutex_unlock(&m); }
+"""
+
+
+def test_only_what_transactions_may_call_is_declared(tmp_path):
+    """A type whose functions are called elsewhere alone stays as it is, and so do these. What is
+    written compiles for a shared library, too, where GCC does not look into functions."""
+    (tmp_path / "p.c").write_text(POINTED)
+    done = transactionalize("--atomic", "-o", tmp_path / "out", tmp_path / "p.c")
+    assert (done.returncode, done.stderr) == (0, "m: 1 of 1 sections, 1 atomic\n")
+    text = (tmp_path / "out/p.c").read_text()
+    for as_before in ("typedef long (*measure)(void*);", "\nlong counted(void* x)"):
+        assert as_before in text
+    assert text.count("transaction_safe") == 4  # change, more, helper and its declaration
+    command = ["gcc", "-fgnu-tm", "-fPIC", "-c", "-o", tmp_path / "p.o", tmp_path / "out/p.c"]
+    subprocess.run([*command, "-I", ROOT / "include"], check=True)
+
+
 def test_what_is_listed_has_the_programs_own_lines_and_names(tmp_path):
     """Calls over several lines, behind macros, are written out for the analysis."""
     (tmp_path / "n.c").write_text(

@@ -76,8 +76,11 @@ class JvmRecorder:
         self._stopped = False
         # A copy for each recording: what is loaded stays loaded, and cannot begin again.
         name = f"syncopate-jvm-{process}-"
-        number, self._copy = tempfile.mkstemp(".so", name, _folder_of(process))
+        folder = _folder_of(process)
+        number, self._copy = tempfile.mkstemp(".so", name, folder)
         os.close(number)
+        # Of a process that has been killed, /proc leads nowhere.
+        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             shutil.copyfile(paths.require(paths.JVM_AGENT), self._copy)
             os.chmod(self._copy, 0o755)
@@ -114,8 +117,12 @@ class JvmRecorder:
             time.sleep(0.01)
 
     def _remove(self) -> None:
+        if self._folder is None:
+            return
         with contextlib.suppress(OSError):
-            os.unlink(self._copy)
+            os.unlink(os.path.basename(self._copy), dir_fd=self._folder)
+        os.close(self._folder)
+        self._folder = None
 
     def ended(self) -> bool:
         """Whether it has finished, with the process or as its time was over."""

@@ -19,6 +19,11 @@ SAID = (
 
 OUTSIDE = "Outside of Object.wait() and await(), which end when the thread has its lock again"
 
+BEFORE = (
+    ", as far as it was recorded. In a VM that ran before, threads that waited already, as in a"
+    " deadlock, are not seen: `jcmd PID Thread.print` shows them"
+)
+
 
 def with_the_lock_again(results: dict) -> int:
     """How long threads waited so that some of that may have been for a lock, in nanoseconds."""

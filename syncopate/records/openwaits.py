@@ -37,6 +37,8 @@ NOBODY_RAN_NS = 500_000_000
 SEMAPHORES, NOT_ASLEEP = {"semaphore", "semaphore_lock"}, {"trylock", "yield", "spinlock"}
 SHOWN = 8  # waits that are not over, in a report
 
+WITH_PROCESS_NS = 100_000_000  # a killed process's threads end as each gets a processor
+
 
 class Holder(NamedTuple):
     """Whom a thread waits for: its index, and how that is known."""
@@ -68,7 +70,7 @@ def waiting(record: Record) -> dict[int, Waiting]:
             lock = locks.get(wait.lock)
             holders = [*_holders(thread, wait, lock, threads, by_id)]
             if not holders and lock is not None:
-                holders = [*_ended_holder(thread, wait, ended, by_id)]
+                holders = [*_ended_holder(record, thread, ended, by_id)]
             found[thread.id] = Waiting(thread.id, wait, tuple(holders))
     return found
 
@@ -99,14 +101,26 @@ def _holders(
 
 
 def _ended_holder(
-    thread: Thread, wait: OpenWait, ended: dict[int, Thread], by_id: dict
+    record: Record, thread: Thread, ended: dict[int, Thread], by_id: dict
 ) -> Iterator[Holder]:
     """A thread that ended and held the lock by its memory: for certain, where that was read when
     it had ended; else it may have let go of it in between."""
+    wait = thread.open
     seen = thread.seen if thread.seen.since == wait.since else None
-    holder = seen.holder if seen else wait.holder
-    if holder in ended and holder not in by_id:
-        yield Holder(ended[holder].id, ended[holder].end_ticks <= wait.since, ended=True)
+    holder = ended.get(seen.holder if seen else wait.holder)
+    if holder is None or holder.thread_id in by_id:
+        return
+    if _ended_with_all(record, holder):
+        yield Holder(holder.id, False)
+        return
+    yield Holder(holder.id, holder.end_ticks <= wait.since, ended=True)
+
+
+def _ended_with_all(record: Record, thread: Thread) -> bool:
+    """Whether it may be that the process's end ended it: the kernel's view sees each thread's."""
+    if record.header.recorder != recordformat.BY_KERNEL:
+        return False
+    return record.end_ticks - thread.end_ticks < WITH_PROCESS_NS / record.ns_per_tick
 
 
 def cycles(waits: dict[int, Waiting]) -> list[list[int]]:

@@ -417,7 +417,10 @@ def _seen_otherwise(results: dict) -> str:
 def _say_that_none_waited(console, results: dict) -> None:
     """As far as the record can tell: not all locks are ones that it sees."""
     if account.is_explained(results):
-        console.print("\nNo thread waited for a lock.", style="bold green")
+        none = "\nNo thread waited for a lock"
+        if results["process"]["recorder"] == "jvm":
+            none += javawaits.BEFORE
+        console.print(f"{none}.", style="bold green")
         return
     if results["process"]["goroutines"]:
         console.print(

@@ -1,10 +1,13 @@
 """Programs in other languages of which it is known who waits how long, where, and for whom; seen by
 the library and by the kernel."""
 
+import glob
 import json
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 from conftest import HERE, run_cli
@@ -254,6 +257,22 @@ def test_a_java_program_that_runs(java, tmp_path, kind):
         assert "Known.waitHere" in functions(first["waiters"])
         assert found["blocks"][0]["waiter"].startswith("the-waiter/")
         assert "the recording ended, and the program went on" in found["notes"]
+
+
+def test_a_vm_that_is_killed_leaves_no_copy_of_the_agent(java, tmp_path):
+    with subprocess.Popen([*java, "monitor", "9999"], stdout=subprocess.PIPE) as process:
+        try:
+            while not int(jvm._status(process.pid)["SigCgt"], 16) & 1 << (signal.SIGQUIT - 1):
+                time.sleep(0.01)
+            recorder = jvm.JvmRecorder(process.pid, str(tmp_path / "r"), None, False)
+            copies = f"{jvm.MEETING_FOLDER}/syncopate-jvm-{process.pid}-*"
+            assert len(glob.glob(copies)) == 1
+        finally:
+            process.kill()
+        process.communicate()
+        assert recorder.ended()
+        recorder.wait()
+        assert glob.glob(copies) == []
 
 
 def test_a_vm_that_only_begins_is_asked_again(java, tmp_path):

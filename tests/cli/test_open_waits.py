@@ -279,6 +279,22 @@ def test_a_thread_that_ended_may_hold_a_lock(tmp_path, ended, seen, certain):
     assert f"dier/101{'' if certain else '?'} (ended)" in text
 
 
+@pytest.mark.parametrize(("before_ms", "is_over"), [(0.3, False), (99, False), (101, True)])
+def test_a_thread_that_a_kill_ended_is_no_cause(tmp_path, before_ms, is_over):
+    """From the kernel all threads of a killed process are seen to end, at about one time."""
+    end = 1_000_000_000
+    builder = RecordBuilder(end=end)
+    builder.recorder = 1
+    builder.flags = 0
+    one, _ = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(2_000_000, one, 101))
+    builder.thread(101, "holder", end=end - round(before_ms * 1e6))
+    results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+    (wait,), (finding,) = results["open_waits"], results["findings"]
+    assert wait["holders"] == [{"thread": "holder/101", "certain": False, "ended": is_over}]
+    assert any("make it robust" in do for do in finding["do"]) == is_over
+
+
 def test_a_recorder_that_gave_up_says_so(tmp_path):
     """It knows nothing of what came after: no wait lasts until the program's end."""
     builder = RecordBuilder(end=1_500_000)

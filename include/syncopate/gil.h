@@ -73,19 +73,19 @@ int syncopate_gil_yield_slow(const void* pc);
 
 /* A yield point: others may run, and may see and change all that the lock protects. EPERM: not
  * inside; nothing happens. */
-static inline int syncopate_gil_yield(const void* pc) {
+static __inline__ int syncopate_gil_yield(const void* pc) {
   return --syncopate_gil_self.countdown <= 0 ? syncopate_gil_yield_slow(pc) : 0;
 }
 
 /* Whether yield points have to be counted now: memory that nobody writes while this stays as it
  * is. An interpreter may have two tables of instructions, and in one of them no yield points. */
-static inline int syncopate_gil_is_counted(void) {
+static __inline__ int syncopate_gil_is_counted(void) {
   return __builtin_expect(__atomic_load_n(&syncopate_gil_wanted, __ATOMIC_RELAXED) != 0, 0);
 }
 
 /* yield() in two parts, for an interpreter's loop: whether yield_slow() has to be called now.
  * Requires: inside. A call of yield() counts always, and finds the caller's bugs. */
-static inline int syncopate_gil_is_due(void) {
+static __inline__ int syncopate_gil_is_due(void) {
   return syncopate_gil_is_counted() && --syncopate_gil_self.countdown <= 0;
 }
 

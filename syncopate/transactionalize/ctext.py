@@ -226,14 +226,16 @@ def _spliced(text: str, start: int, end: int, edits: list[tuple[int, int, str]])
 
 
 def behind_includes(text: str) -> int:
-    """Behind the last #include that no #if governs, but for the guard of a header."""
-    masked = CText("", text).text
+    """Behind the last #include that stands in no function, nor anything else in braces, and that
+    no #if governs, but for the guard of a header."""
+    whole = CText("", text)
+    masked = whole.text
     best, guard = 0, re.search(r"^[ \t]*#[ \t]*ifndef\s+(\w+)\s+#[ \t]*define\s+\1\b", masked, re.M)
     for match in _INCLUDE.finditer(masked):
         before = masked[: match.start()]
         depth = len(re.findall(r"^[ \t]*#[ \t]*if", before, re.M)) - len(
             re.findall(r"^[ \t]*#[ \t]*endif", before, re.M)
         )
-        if depth <= (1 if guard else 0):
+        if depth <= (1 if guard else 0) and not whole.blocks(match.start()):
             best = match.end()
     return best

@@ -784,6 +784,23 @@ def test_only_what_transactions_may_call_is_declared(tmp_path):
     subprocess.run([*command, "-I", ROOT / "include"], check=True)
 
 
+def test_an_include_within_a_function_is_no_place_for_another(tmp_path):
+    """As redis has its logo. A table may be included, too."""
+    (tmp_path / "logo.h").write_text("static const int rows = 3;\n")
+    (tmp_path / "table.h").write_text("1, 2, 3\n")
+    (tmp_path / "s.c").write_text(
+        "#include <pthread.h>\n#include <string.h>\nstatic pthread_mutex_t m;\nlong n;\n"
+        'static const int table[] = {\n#include "table.h"\n};\n'
+        'int of(int at) {\n#include "logo.h"\n  return table[at % rows];\n}\n'
+        "void set(const char* s) {\n  pthread_mutex_lock(&m);\n  n += strlen(s);\n"
+        "  pthread_mutex_unlock(&m);\n}\n"
+    )
+    done = transactionalize("--atomic", "-o", tmp_path / "out", tmp_path / "s.c")
+    assert (done.returncode, done.stderr) == (0, "m: 1 of 1 sections, 1 atomic\n")
+    lines = (tmp_path / "out/s.c").read_text().splitlines()
+    assert lines.index("#include <syncopate/tm/wrap_libc.h>") == 2
+
+
 def test_what_is_listed_has_the_programs_own_lines_and_names(tmp_path):
     """Calls over several lines, behind macros, are written out for the analysis."""
     (tmp_path / "n.c").write_text(

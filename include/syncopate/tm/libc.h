@@ -24,10 +24,10 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define SYNCOPATE_TM_SAFE __attribute__((transaction_safe))
-#define SYNCOPATE_TM_PURE_FUNCTION __attribute__((transaction_pure, unused)) static inline
+#define SYNCOPATE_TM_PURE_FUNCTION __attribute__((transaction_pure, unused)) static __inline__
 #else
 #define SYNCOPATE_TM_SAFE
-#define SYNCOPATE_TM_PURE_FUNCTION __attribute__((unused)) static inline
+#define SYNCOPATE_TM_PURE_FUNCTION __attribute__((unused)) static __inline__
 #endif
 #define SYNCOPATE_TM_PRINTS(FORMAT, FIRST) __attribute__((format(printf, FORMAT, FIRST)))
 
@@ -37,13 +37,13 @@ extern "C" {
 
 /* ---- memory: the compiler itself knows what to do with the first three ------------------- */
 
-SYNCOPATE_TM_SAFE static inline void* tm_memcpy(void* to, const void* from, size_t size) {
+SYNCOPATE_TM_SAFE static __inline__ void* tm_memcpy(void* to, const void* from, size_t size) {
   return memcpy(to, from, size);
 }
-SYNCOPATE_TM_SAFE static inline void* tm_memmove(void* to, const void* from, size_t size) {
+SYNCOPATE_TM_SAFE static __inline__ void* tm_memmove(void* to, const void* from, size_t size) {
   return memmove(to, from, size);
 }
-SYNCOPATE_TM_SAFE static inline void* tm_memset(void* to, int value, size_t size) {
+SYNCOPATE_TM_SAFE static __inline__ void* tm_memset(void* to, int value, size_t size) {
   return memset(to, value, size);
 }
 SYNCOPATE_TM_SAFE int tm_memcmp(const void* a, const void* b, size_t size);
@@ -106,7 +106,9 @@ SYNCOPATE_TM_SAFE void tm_assert_failed(const char* condition, const char* file,
   SYNCOPATE_TM_PURE_FUNCTION int tm_##NAME(int c) { return NAME(c); }
 SYNCOPATE_TM_CTYPE_(isalnum)
 SYNCOPATE_TM_CTYPE_(isalpha)
+#if defined(__USE_ISOC99) || !defined(__GLIBC__)
 SYNCOPATE_TM_CTYPE_(isblank)
+#endif
 SYNCOPATE_TM_CTYPE_(iscntrl)
 SYNCOPATE_TM_CTYPE_(isdigit)
 SYNCOPATE_TM_CTYPE_(isgraph)

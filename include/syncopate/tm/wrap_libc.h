@@ -28,17 +28,22 @@ extern "C" {
 SYNCOPATE_TM_WRAP_(memcmp, "_ZGTt9tm_memcmp");
 SYNCOPATE_TM_WRAP_(realloc, "_ZGTt10tm_realloc");
 SYNCOPATE_TM_WRAP_(strlen, "_ZGTt9tm_strlen");
-SYNCOPATE_TM_WRAP_(strnlen, "_ZGTt10tm_strnlen");
 SYNCOPATE_TM_WRAP_(strcmp, "_ZGTt9tm_strcmp");
 SYNCOPATE_TM_WRAP_(strncmp, "_ZGTt10tm_strncmp");
 SYNCOPATE_TM_WRAP_(strncpy, "_ZGTt10tm_strncpy");
 SYNCOPATE_TM_WRAP_(strtol, "_ZGTt9tm_strtol");
 SYNCOPATE_TM_WRAP_(strtoul, "_ZGTt10tm_strtoul");
-SYNCOPATE_TM_WRAP_(strtoull, "_ZGTt11tm_strtoull");
 SYNCOPATE_TM_WRAP_(strtod, "_ZGTt9tm_strtod");
 SYNCOPATE_TM_WRAP_(atoi, "_ZGTt7tm_atoi");
+/* Not every -std= has these. */
+#if defined(__USE_XOPEN2008) || !defined(__GLIBC__)
+SYNCOPATE_TM_WRAP_(strnlen, "_ZGTt10tm_strnlen");
+#endif
+#if defined(__USE_ISOC99) || !defined(__GLIBC__)
+SYNCOPATE_TM_WRAP_(strtoull, "_ZGTt11tm_strtoull");
 SYNCOPATE_TM_WRAP_(snprintf, "_ZGTt11tm_snprintf");
 SYNCOPATE_TM_WRAP_(vsnprintf, "_ZGTt12tm_vsnprintf");
+#endif
 #ifndef NDEBUG
 SYNCOPATE_TM_WRAP_(__assert_fail, "_ZGTt16tm_assert_failed"); /* assert; abort needs none */
 #endif
@@ -55,7 +60,9 @@ SYNCOPATE_TM_IS_PURE_(__errno_location); /* what is read and written there is in
 #endif
 SYNCOPATE_TM_IS_PURE_(isalnum);
 SYNCOPATE_TM_IS_PURE_(isalpha);
+#if defined(__USE_ISOC99) || !defined(__GLIBC__)
 SYNCOPATE_TM_IS_PURE_(isblank);
+#endif
 SYNCOPATE_TM_IS_PURE_(iscntrl);
 SYNCOPATE_TM_IS_PURE_(isdigit);
 SYNCOPATE_TM_IS_PURE_(isgraph);

@@ -21,6 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LIBRARIES = ("gcc", "auto", "norec", "eager_norec", "tl2", "encounter_time")
 MADE = (".o", ".lo", ".la", ".a")
 SECONDS = 900  # for one test
+JOBS = 3  # tests at once: they sleep most of their time
 # GCC 12 goes on with what its libitm's memcpy leaves in a register (tests/tm/test_copy_returns.c).
 FLAGS = "-fgnu-tm -fno-caller-saves -w"
 
@@ -200,8 +201,9 @@ class Work:
         for test in self.program["tests"]:
             each = sorted(glob.glob(test.get("each", ""), root_dir=self.at(tree)))
             names += [f"{test['command']} {name}".strip() for name in each or [""]]
-        bad = {name for name in names if not self._passes(tree, name, environ)}
-        return bad, len(names)
+        with ThreadPoolExecutor(JOBS) as pool:
+            passed = pool.map(lambda name: self._passes(tree, name, environ), names)
+            return {name for name, well in zip(names, passed, strict=True) if not well}, len(names)
 
     def _passes(self, tree: str, name: str, environ: dict[str, str]) -> bool:
         with open(self.at(f"{tree}.log"), "a", encoding="utf-8") as log:

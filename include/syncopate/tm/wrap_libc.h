@@ -36,7 +36,7 @@ SYNCOPATE_TM_WRAP_(strtoul, "_ZGTt10tm_strtoul");
 SYNCOPATE_TM_WRAP_(strtod, "_ZGTt9tm_strtod");
 SYNCOPATE_TM_WRAP_(atoi, "_ZGTt7tm_atoi");
 /* Not every -std= has these. */
-#if defined(__USE_XOPEN2008) || !defined(__GLIBC__)
+#if defined(__USE_XOPEN2K8) || !defined(__GLIBC__)
 SYNCOPATE_TM_WRAP_(strnlen, "_ZGTt10tm_strnlen");
 #endif
 #if defined(__USE_ISOC99) || !defined(__GLIBC__)

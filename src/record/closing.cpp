@@ -1,5 +1,5 @@
 // closing.cpp -- see closing.h. What was unmapped is mapped again at once, without any rights or
-// memory; a mapping that another thread has made there meanwhile is left alone.
+// memory, and nothing of ours is mapped in between; a mapping that another thread has made there meanwhile is left alone.
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: limits that may be off by what threads do at once.
@@ -76,7 +76,7 @@ void keep(const range& r) noexcept {
 closing::closing() noexcept {
   if (!enabled || local.inside || sys::limit(RLIMIT_AS) != RLIM_INFINITY) return;
   note_closing();
-  before_ = static_cast<range*>(sys::pages(most * sizeof(range)));
+  before_ = static_cast<range*>(sys::pages(2 * most * sizeof(range)));
   modules found{before_, 0, 0};
   if (before_ != nullptr) ::dl_iterate_phdr(add_module, &found);
   count_ = found.count;
@@ -88,13 +88,12 @@ closing::~closing() noexcept {
   modules now{nullptr, 0, 0};
   ::dl_iterate_phdr(add_module, &now);
   if (now.removed != removed_) {
-    now.all = static_cast<range*>(sys::pages(most * sizeof(range)));
-    if (now.all != nullptr) ::dl_iterate_phdr(add_module, &now);
-    for (std::size_t i = 0; now.all != nullptr && i < count_; ++i)
+    now.all = before_ + most;  // mapped before: now it could come to lie where the module was
+    ::dl_iterate_phdr(add_module, &now);
+    for (std::size_t i = 0; i < count_; ++i)
       if (!is_among(now, before_[i])) keep(before_[i]);
-    sys::free_pages(now.all, most * sizeof(range));
   }
-  sys::free_pages(before_, most * sizeof(range));
+  sys::free_pages(before_, 2 * most * sizeof(range));
 }
 
 }  // namespace syncopate::record

@@ -21,7 +21,7 @@ class closing {
   static constexpr std::size_t most = 4096;  // modules that are looked at
 
  private:
-  range* before_ = nullptr;  // of the modules that were there
+  range* before_ = nullptr;  // of the modules that were there, and room for as many again
   std::size_t count_ = 0;
   unsigned long long removed_ = 0;  // modules ever, before
 };

@@ -222,7 +222,7 @@ enum holder_count : std::uint32_t {
   preempted_holds,  // lost their processor to another thread
   preemptions,      // how often, in all
   sleeping_holds,   // gave it up, as in a system call
-  faulting_holds,   // waited for a page that was read from disk, or from where it was swapped to
+  faulting_holds,   // of these, how many read pages from disk, or from where these were swapped to
   // Where holds are long enough for it, of some: how many these are, in how many of them the kernel
   // gave new pages, and how many pages. wait_row::wait_sum is how long these holds took, wait_max
   // what a new page took when the recording began.

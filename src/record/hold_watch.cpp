@@ -130,7 +130,8 @@ void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& ho
   row.histogram[preempted_holds] += hold.preemptions != 0 ? 1 : 0;
   row.histogram[preemptions] += hold.preemptions;
   row.histogram[sleeping_holds] += hold.sleeps != 0 ? 1 : 0;
-  row.histogram[faulting_holds] += hold.pages_read != 0 ? 1 : 0;
+  // A page that others have read meanwhile is not waited for.
+  row.histogram[faulting_holds] += hold.pages_read != 0 && hold.sleeps != 0 ? 1 : 0;
   if (!hold.counts_pages) return;
   ++row.histogram[paged_of_holds];
   row.histogram[paged_holds] += hold.pages_given != 0 ? 1 : 0;

@@ -6,6 +6,9 @@
 #define JOIN(a, b) JOIN_(a, b)
 pthread_mutex_t JOIN(lock_of_, NAME) = PTHREAD_MUTEX_INITIALIZER;
 static volatile int held;
+#ifdef LARGE
+char JOIN(large_, NAME)[LARGE];
+#endif
 static void* hold(void* unused) {
   pthread_mutex_lock(&JOIN(lock_of_, NAME));
   held = 1;

@@ -1,5 +1,6 @@
 // closing.cpp -- see closing.h. What was unmapped is mapped again at once, without any rights or
-// memory, and nothing of ours is mapped in between; a mapping that another thread has made there meanwhile is left alone.
+// memory, and nothing of ours is mapped in between; a mapping that another thread has made there
+// meanwhile is left alone.
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: limits that may be off by what threads do at once.

@@ -62,8 +62,9 @@ PLANTED = {
         "state_lock", "preempted", "who holds it loses the processor",
         "run fewer threads|record on a machine that has nothing else to do",
     ),
-    "priority": (
-        "device_lock", "preempted", "of the time that high/", "let other threads and programs",
+    "priority": (  # likewise
+        "device_lock", "preempted", "of the time that high/",
+        "let other threads and programs|let other programs leave it a processor",
     ),
     "many_threads": ("stats_lock", "crowded", "threads want to run", "run fewer threads than"),
 }  # fmt: skip

@@ -44,7 +44,10 @@ class Session:
         self.output = output
         self.progress = Progress()
         self.deadline = time.monotonic() + budget
-        self.limit = budget  # of one run, in seconds
+        self.limit = (
+            budget  # of one run, in seconds; and what any may take, the budget spent or not
+        )
+        self.least = 0.0
         self.locks: dict[int, HotLock] = {}
         self.lost: float | None = None  # to locks, of all thread time; None before the record
         self.outcome = Outcome()
@@ -75,7 +78,8 @@ class Session:
     def measure(self, choice: Choice) -> float:
         if choice not in self.environs:
             self.environs[choice] = self._environ(choice)
-        return self.runner.run(self.environs[choice], self.limit)
+        left = max(self.deadline - time.monotonic(), self.least)
+        return self.runner.run(self.environs[choice], min(self.limit, left))
 
     def _environ(self, choice: Choice) -> dict[str, str]:
         if choice.as_is:
@@ -97,7 +101,8 @@ class Session:
                 f" try --budget {round(took * 3 * plan.AT_LEAST) + 1}s, or a shorter run",
                 BAD_USE,
             )
-        self.limit = PATIENCE * took + SLACK
+        self.least = PATIENCE * took
+        self.limit = self.least + SLACK
 
     def _look(self, search: Search) -> Ground:
         """Records the program once and keeps its hot locks."""

@@ -5,13 +5,16 @@ import os
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
 from conftest import COMMAND, ROOT, compile_program, policy_of, syncopate
 
 from syncopate.base.errors import Failure
 from syncopate.launch import policy
+from syncopate.tuning.choice import AS_IS
 from syncopate.tuning.metric import Metric
+from syncopate.tuning.session import Session
 
 # Two mutexes that threads surely wait for. What it prints is a cost that depends on its locks: 100,
 # or 80 where all are tatas, or 60 where `second_lock` is an mcs besides.
@@ -179,6 +182,19 @@ def test_what_cannot_be_tuned_is_one_line(subject, tmp_path, arguments, status, 
     assert len(lines) == 1
     assert said in lines[0]
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("now", "limit"), [(0.0, 5.3), (22.0, 3.0), (24.9, 0.3), (60.0, 0.3)])
+def test_a_run_ends_with_the_budget(monkeypatch, now, limit):
+    """But has ten times as long as the program takes without us, of which the page speaks."""
+    given = []
+    session = Session.__new__(Session)
+    session.runner = SimpleNamespace(run=lambda _, seconds: given.append(seconds))
+    session.environs, session.deadline = {AS_IS: {}}, 25.0
+    session.least, session.limit = 0.3, 5.3
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    session.measure(AS_IS)
+    assert given == [pytest.approx(limit)]
 
 
 def test_interrupts_end_the_program_and_leave_nothing(subject, tmp_path):

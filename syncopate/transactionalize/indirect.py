@@ -50,7 +50,7 @@ def resolve(graph: CallGraph, texts: dict[str, CText], begun: list[Call]) -> lis
         reached = graph.reached(begun)
         calls = [*begun, *(call for title in reached for call in graph.calls.get(title, []))]
         places = {(call.file, call.line, call.column) for call in calls if call.callee == INDIRECT}
-        new = {place for place in places - asked if place[0] in texts} - graph.indirect.keys()
+        new = {place for place in places - asked if place[0] in texts}
         if not new:
             return list(through.values())
         asked |= new

@@ -10,7 +10,16 @@ LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
 TRYLOCK = "pthread_mutex_trylock"
 BUSY = r"(?:(?:!=\s*0|==\s*EBUSY)\s*)?"  # behind a trylock: it failed
 TIMED = ("pthread_mutex_timedlock", "pthread_mutex_clocklock")
+# A cast to a pointer; a type's declarations, with all that they declare.
+CAST = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)\s*")
+_DECLARES = r"\b(?:%s)\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);"
 TYPES = ("pthread_mutex_t", "pthread_rwlock_t", "pthread_spinlock_t", "pthread_cond_t")
+LOCK_TYPES = TYPES[:3]
+
+
+def declarations_of(*types: str) -> re.Pattern:
+    """Matches what declares something of these types; its group is all that it declares."""
+    return re.compile(_DECLARES % "|".join(types))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from syncopate.transactionalize import pointers, semantic
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.lockcalls import BUSY, LOCK, UNLOCK
+from syncopate.transactionalize.lockcalls import (
+    BUSY,
+    CAST,
+    LOCK,
+    LOCK_TYPES,
+    UNLOCK,
+    declarations_of,
+)
 from syncopate.transactionalize.wrappers import MACRO, Written, functions, without_comments
 
 _WAITS_POLITELY = re.compile(
@@ -25,8 +32,7 @@ _INITIALIZES = re.compile(r"\bpthread_(?:mutex|rwlock)_init\s*\(")
 _SETS_SHARED = re.compile(r"\bpthread_(?:mutex|rwlock)attr_setpshared\s*\(")
 _INITIALIZES_SPIN = re.compile(r"\bpthread_spin_init\s*\(")
 _PRIVATE = re.compile(r"PTHREAD_PROCESS_PRIVATE|0")
-_NO_MUTEX = re.compile(r"\bpthread_(?:rwlock|spinlock)_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
-_CAST = re.compile(r"^\((?:const)?\w+\*\)")
+_NO_MUTEX = declarations_of(*LOCK_TYPES[1:])
 _INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
 _SETS_KIND = re.compile(r"\bpthread_mutexattr_setkind_np\s*\(|\bpthread_mutexattr_settype\s*\(")
 _PLAIN_KIND = re.compile(r"PTHREAD_MUTEX_(NORMAL|DEFAULT|FAST_NP|TIMED_NP|ADAPTIVE_NP)")
@@ -117,7 +123,8 @@ def _repeated_until(text: CText, at: int) -> list[tuple[int, int, str]]:
 def key_of(mutex: str, member_of: str | None) -> str:
     """The name of a lock: `name`, `type.member`, or `?...` where it is not known which one."""
     path = re.sub(r"\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\]", "", mutex.replace(" ", ""))
-    match = re.fullmatch(r"\(*&\(*(.+?)\)*", _CAST.sub("", path))
+    cast = CAST.match(path)
+    match = re.fullmatch(r"\(*&\(*(.+?)\)*", path[cast.end() if cast else 0 :])
     if not match:
         return f"?{path}"
     words = re.split(r"->|\.", match.group(1))

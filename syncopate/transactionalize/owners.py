@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.lockcalls import CAST
 from syncopate.transactionalize.wrappers import bare
 
 OPTIONS = ("-fsyntax-only", "-Wincompatible-pointer-types", "-fdiagnostics-plain-output")
@@ -16,7 +17,6 @@ _SAYS = re.compile(
     rf"'struct {_ASKED}(\d+) \*' from incompatible pointer type '([^']*)'(?: {{aka '([^']*)'}})?"
 )
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|union)\b|\*\s*$")
-_CAST = re.compile(r"^\(\s*(?:const\s+)?\w+\s*\*\s*\)\s*")
 _ARGUMENT = {"lock": 0, "unlock": 0, "trylock": 0, "condition": 1}  # which one is the mutex
 _WAITS = re.compile(r"pthread_cond_(?:timed|clock)?wait$")
 Place = tuple[str, int, int]  # file, line, column of a call
@@ -69,7 +69,9 @@ class Question:
 
 def _owner(mutex: str) -> str | None:
     """A pointer to the structure that `&STRUCTURE.MEMBER` is a member of."""
-    argument = bare(_CAST.sub("", bare(mutex.strip())))
+    argument = bare(mutex.strip())
+    cast = CAST.match(argument)
+    argument = bare(argument[cast.end() if cast else 0 :])
     inner = bare(argument[1:].strip()) if argument.startswith("&") else ""
     while inner.endswith("]"):  # of an array of mutexes
         opening = CText("", inner).opening(len(inner) - 1)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.lockcalls import CAST, LOCK_TYPES, declarations_of
 from syncopate.transactionalize.wrappers import functions
 
-_MUTEX = re.compile(r"\bpthread_(?:mutex|rwlock|spinlock)_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
+_LOCK = declarations_of(*LOCK_TYPES)
 _DECLARED = re.compile(r"\s*(?:const\b)?\s*(\**)\s*(?:const\b)?\s*(\w+)\s*(\[[^=]*\])?")
-_CAST = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)\s*")
 _CALL = re.compile(r"\w+\s*\(")
 _HEAD = re.compile(r"\b(?:struct|union)\s*(\w*)\s*$")
 _NAME_BEHIND = re.compile(r"\s*(\w+)\s*;")
@@ -70,7 +70,7 @@ class Pointers:
 
     def _read_mutexes(self) -> None:
         for text in self._texts.values():
-            for match in _MUTEX.finditer(text.code):
+            for match in _LOCK.finditer(text.code):
                 blocks = text.blocks(match.start())
                 owner = _structure(text, blocks[-1]) if blocks else None
                 for declared in re.sub(r"\{[^{}]*\}", "", match.group(1)).split(","):
@@ -278,7 +278,7 @@ def _stripped(expression: str) -> str:
     """Without casts and brackets around it."""
     text = expression.strip()
     while True:
-        cast = _CAST.match(text)
+        cast = CAST.match(text)
         if cast and cast.end() < len(text):
             text = text[cast.end() :].strip()
         elif text.startswith("(") and CText("", text).closing(0) == len(text) - 1:

@@ -44,10 +44,8 @@ class Session:
         self.output = output
         self.progress = Progress()
         self.deadline = time.monotonic() + budget
-        self.limit = (
-            budget  # of one run, in seconds; and what any may take, the budget spent or not
-        )
-        self.least = 0.0
+        self.limit = budget  # of one run, in seconds
+        self.least = 0.0  # what any run may take, the budget spent or not
         self.locks: dict[int, HotLock] = {}
         self.lost: float | None = None  # to locks, of all thread time; None before the record
         self.outcome = Outcome()

@@ -61,6 +61,8 @@ def rewrite(tmp_path: Path, names: list[str], *kind: str, status: int = 0) -> di
         ("early_exits", "--atomic"),
         ("trylock", "--atomic"),
         ("maintenance", "--relaxed"),
+        ("readers_within", "--atomic"),
+        ("readers_within", "--relaxed"),
         ("wrappers", "--atomic"),
         ("wrappers", "--relaxed"),
     ],

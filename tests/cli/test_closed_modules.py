@@ -10,12 +10,12 @@ from conftest import HERE, run_cli
 from syncopate.symbols.symbols import Symbolizer
 
 
-def built(folder, *flags) -> list:
+def built(folder, compiler="gcc", *flags) -> list:
     """The program, and its libraries in the order in which it is to load them."""
     libraries = [folder / f"lib{name}.so" for name in ("one", "two")]
     for library, name in zip(libraries, ("one", "two"), strict=True):
         subprocess.run(
-            ["gcc", "-g", "-O1", "-shared", "-fPIC", "-pthread", f"-DNAME={name}",
+            [compiler, "-g", "-O1", "-shared", "-fPIC", "-pthread", f"-DNAME={name}",
              *flags, HERE / "closed_part.c", "-o", library], check=True
         )  # fmt: skip
     program = folder / "parts"
@@ -23,10 +23,13 @@ def built(folder, *flags) -> list:
     return [program, *libraries, libraries[0]]
 
 
-@pytest.mark.parametrize("flags", [(), ("-DLARGE=100000",), ("-DLARGE=1000000",)])
-def test_who_comes_after_a_closed_library_is_not_taken_for_it(tmp_path, flags):
+@pytest.mark.parametrize(
+    "made",
+    [(), ("gcc", "-DLARGE=100000"), ("gcc", "-DLARGE=1000000"), ("clang", "-O3", "-DLARGE=70000")],
+)
+def test_who_comes_after_a_closed_library_is_not_taken_for_it(tmp_path, made):
     """Also where there is room for what the recorder maps itself."""
-    command = built(tmp_path, *flags)
+    command = built(tmp_path, *made)
     places = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert len(set(places)) == 1, "they come to lie elsewhere by themselves: this shows nothing"
     done = run_cli("record", "-q", "-o", tmp_path / "r", "--", *command)

@@ -19,7 +19,6 @@ from syncopate.records.holdlengths import (
     kept,
 )
 from syncopate.records.lockfigures import (
-    BUSY_DO,
     CERTAIN,
     FAR_LONGER,
     FEW_HOLDS,
@@ -28,27 +27,23 @@ from syncopate.records.lockfigures import (
     LIKELY,
     LONG_HOLD_NS,
     MOSTLY,
-    MUCH_LONGER,
     NEARLY_ALL,
     POSSIBLE,
     Reason,
-    at_once,
     blocking,
+    by_share,
     calls_of,
     functions_of,
     held,
     lost_waits,
     mean_wait,
     named_calls,
-    others_had_processors,
-    undisturbed_hold,
-    unserved,
     watched,
 )
+from syncopate.records.preemption import is_long_by_itself, preempted
 from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Facts
 
-OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
 UNEVEN = 4  # times as much of the time as an even share; of few locks one has twice that by chance
 TOGETHER = 1.2  # holds at one time, in the mean: so many only readers have
@@ -109,14 +104,14 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
                 CERTAIN,
             )
         ]
-    preempted = [*_preempted(lock, results)]
-    besides = preempted if _is_long_by_itself(lock) else []
+    without = [*preempted(lock, results)]
+    besides = without if is_long_by_itself(lock) else []
     found = [
         *_starves(lock, results),
         *_sleeps(lock, facts),
         *_relocks(lock),
         *_new_pages(lock, facts),
-        *(each for each in preempted if each not in besides),
+        *(each for each in without if each not in besides),
         *_uneven(lock),
     ]
     if not {reason.cause for reason in found} - {"uneven"}:
@@ -238,13 +233,6 @@ def _stuck(lock: dict, waits: list[dict], results: dict) -> Reason:
     return Reason("open", why, "", CERTAIN)
 
 
-def _by_share(part: int, whole: int) -> str:
-    """How sure a cause is that was seen at `part` of `whole` holds."""
-    if whole < FEW_HOLDS:
-        return POSSIBLE
-    return CERTAIN if part >= NEARLY_ALL * whole else LIKELY
-
-
 def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     of = watched(lock)
     share = of["slept_share"] or 0.0  # of the time that it is held
@@ -259,7 +247,7 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     why = f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])} holds seen"
     if mostly:
         why += _mean(lock)
-        sure = _by_share(of["slept"], of["watched"])
+        sure = by_share(of["slept"], of["watched"])
     elif blockers:
         why = (
             f"who holds it for {percent(blockers['share'])} of the time that others wait sleeps"
@@ -367,90 +355,6 @@ def _relocks(lock: dict) -> Iterator[Reason]:
             " mutex before",
             CERTAIN,
         )
-
-
-def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
-    of = watched(lock)
-    so_long = _as_long_as_slices(lock)
-    seldom = of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long
-    too_few = of["watched"] < FEW_HOLDS or seldom
-    if too_few or of["preempted"] < FEW_HOLDS:
-        told = list(_unserved(lock, results))
-        if told or too_few:
-            yield from told
-            return
-    # Who wakes another thread, or is woken, is often taken off for a moment; what it sleeps between
-    # is longer.
-    if of["slept"] >= max(MOSTLY * of["watched"], of["preempted"]):
-        return
-    threads, processors = at_once(results), results["process"]["processors"]
-    fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
-        threads > processors
-    )
-    if others_had_processors(results):
-        fewer = f"{BUSY_DO}, or "
-    yield Reason(
-        "preempted",
-        f"who holds it loses the processor: in {count(of['preempted'])} of"
-        f" {count(of['watched'])} holds seen{so_long}",
-        f"{fewer}shorten the section, so that a time slice seldom ends in it",
-        _by_share(of["preempted"], of["watched"]) if of["preempted"] >= FEW_HOLDS else POSSIBLE,
-    )
-
-
-def _is_long_by_itself(lock: dict) -> bool:
-    """Whether few holds lose the processor, and most of the mean is there without: of long work a
-    part is interrupted on any busy machine."""
-    of, hold = watched(lock), lock["hold"]
-    if not hold or not FEW_HOLDS <= of["preempted"] < MOSTLY * of["watched"]:
-        return False
-    usual = undisturbed_hold(lock)
-    return usual >= max(LONG_HOLD_NS, MOSTLY * hold["mean_ns"]) and not _as_long_as_slices(lock)
-
-
-def _unserved(lock: dict, results: dict) -> Iterator[Reason]:
-    """Few holds, in which its holder has no processor for long: as one of low priority does."""
-    found = unserved(lock, results)
-    if not found or found.kept_ns < MOSTLY * lock["by_thread"][0]["waited_ns"]:
-        return
-    one = len(found.holders) == 1
-    who = in_sentence(found.holders[0]) if one else f"{count(len(found.holders))} threads"
-    leave = "let other threads and programs leave it a processor: "
-    if others_had_processors(results):
-        leave = (
-            "let other programs leave it a processor, or raise a limit (cpu.max of a control"
-            " group) that keeps it from one; else: "
-        )
-    yield Reason(
-        "preempted",
-        f"{who}, which {'has' if one else 'have'} it for {percent(found.share)} of the time that"
-        f" {in_sentence(found.waiter)} waits, {'has' if one else 'have'} no processor for"
-        f" {duration(found.without_ns)} of {duration(found.kept_ns)} or longer",
-        f"{leave}the same priority for all who take it (of real-time threads, a mutex of"
-        " PTHREAD_PRIO_INHERIT), or fewer that run",
-        LIKELY,
-    )
-
-
-def _as_long_as_slices(lock: dict) -> str:
-    """Of a short section few holds are preempted. Where these are as many as there were waits, and
-    waits are far longer than holds, they are what was waited for: says so; else ""."""
-    of, hold = watched(lock), lock["hold"]
-    waits = sum(each["count"] for each in lost_waits(lock))
-    if not hold or not of["preempted"] or not waits:
-        return ""
-    # Of few it is told where they alone make the holds long in the mean.
-    usual, few = undisturbed_hold(lock), of["preempted"] < FEW_HOLDS
-    if few and hold["mean_ns"] < max(LONG_HOLD_NS, FAR_LONGER * usual):
-        return ""
-    mean = mean_wait(lock)
-    of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
-    if mean < MUCH_LONGER * usual or of_all < MOSTLY * waits:
-        return ""
-    return (
-        f", about {count(round(of_all))} of all; waits are as long as time slices"
-        f" ({duration(mean)}), not as other holds ({duration(usual)})"
-    )
 
 
 def _of_worst(lock: dict) -> str:

@@ -34,6 +34,7 @@ from syncopate.records.lockfigures import (
     named_calls,
     others_had_processors,
     threads_wanting,
+    undisturbed_hold,
     usual_hold,
     watched,
 )
@@ -127,19 +128,25 @@ def _kept_by_somebody(lock: dict, results: dict) -> str:
 
 
 def crowded(lock: dict, results: dict) -> Iterator[Reason]:
-    """More threads want to run than there are processors, and the lock is mostly free."""
+    """More threads want to run than there are processors, and the lock is mostly free, but for
+    holders that have none."""
     wanting = threads_wanting(results)
     processors = results["process"]["processors"]
-    share = held(lock, results)
-    if wanting < TOO_MANY * processors or share is None or is_bound_by(lock, results):
+    if not lock["hold"] or wanting < TOO_MANY * processors:
         return
-    far_longer = mean_wait(lock) >= MUCH_LONGER * lock["hold"]["mean_ns"]
+    lost_it = watched(lock)["preempted"] > 0
+    hold_ns = undisturbed_hold(lock) if lost_it else lock["hold"]["mean_ns"]
+    share = held(lock, results, hold_ns)
+    if share is None or is_bound_by(lock, results, hold_ns):
+        return
+    far_longer = mean_wait(lock) >= MUCH_LONGER * hold_ns
     if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
         return
     why = (
         f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
-        f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
-        " who could take it, or hand it on, has no processor"
+        f" {about(share)} of the time ({duration(hold_ns)} in the mean"
+        f"{', but for holders without one' * lost_it}): who could take it, or hand it on, has no"
+        " processor"
     )
     if others_had_processors(results):
         yield Reason("busy", f"{why}, which other programs have", BUSY_DO, LIKELY)

@@ -54,21 +54,21 @@ def watched(lock: dict) -> dict:
     return (lock["hold"] or {}).get("interrupted") or nothing
 
 
-def held(lock: dict, results: dict) -> float | None:
+def held(lock: dict, results: dict, hold_ns: float | None = None) -> float | None:
     """The share of the program's time in which it was held, as far as few holds that were timed
-    tell of all: it may come out above 1. Of several locks, the worst one's. None where no hold was
-    timed."""
+    tell of all, by their mean or by another: it may come out above 1. Of several locks, the worst
+    one's. None where no hold was timed."""
     passed = results["process"]["duration_ns"]
     taken = lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
     if not lock["hold"] or not passed or taken is None:
         return None
-    return taken * lock["hold"]["mean_ns"] / passed
+    return taken * (hold_ns or lock["hold"]["mean_ns"]) / passed
 
 
-def is_bound_by(lock: dict, results: dict) -> bool:
+def is_bound_by(lock: dict, results: dict, hold_ns: float | None = None) -> bool:
     """Whether the lock is held for so much of the time that threads have to queue for it; or would
     be, had the program its processors for itself: by the share of holds in its running time."""
-    share = held(lock, results)
+    share = held(lock, results, hold_ns)
     if share is None:
         return False
     account = results["account"]
@@ -156,40 +156,6 @@ def others_had_processors(results: dict) -> bool:
     return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
 
 
-class Unserved(NamedTuple):
-    """Who kept another thread waiting, and had no processor meanwhile."""
-
-    holders: list[str]  # labels
-    waiter: str  # the one that waited longest
-    share: float  # of its wait, that which was for these
-    kept_ns: int  # so long was that
-    without_ns: int  # of that, so long at least they had no processor
-
-
-def unserved(lock: dict, results: dict) -> Unserved | None:
-    """The fewest threads that have half of the longest waiter's time, if they cannot have had a
-    processor, nor slept, for half of that: they lived for too short a time besides."""
-    if not lock["by_thread"]:
-        return None
-    waiter = lock["by_thread"][0]["thread"]
-    kept: dict[str, int] = {}
-    for each in results["blocks"]:
-        if (each["lock"], each["waiter"]) == (lock["name"], waiter):
-            kept[each["holder"]] = kept.get(each["holder"], 0) + each["ns"]
-    lives = {each["label"]: each for each in results["threads"]}
-    total, seen, without, holders = sum(kept.values()), 0, 0, []
-    for holder, ns in sorted(kept.items(), key=lambda each: -each[1]):
-        known = lives.get(holder)
-        if seen >= MOSTLY * total or not known or known["runnable_ns"] is None:
-            break
-        seen += ns
-        without += max(0, ns - (life(known, results) - known["runnable_ns"]))
-        holders.append(holder)
-    if not holders or seen < MOSTLY * total or without < MOSTLY * seen:
-        return None
-    return Unserved(holders, waiter, seen / total, seen, without)
-
-
 def life(thread: dict, results: dict) -> int:
     """How long it was there, as far as it was recorded."""
     end = results["process"]["duration_ns"] if thread["end_ns"] is None else thread["end_ns"]
@@ -205,3 +171,10 @@ def usual_hold(hold: dict, unusual_from: float = UNUSUAL_FROM) -> float:
         now = min(held, left - seen)
         total, seen = total + now * (least + most) / 2, seen + now
     return min(hold["mean_ns"], total / seen) if seen else hold["mean_ns"]
+
+
+def by_share(part: int, whole: int) -> str:
+    """How sure a cause is that was seen at `part` of `whole` holds."""
+    if whole < FEW_HOLDS:
+        return POSSIBLE
+    return CERTAIN if part >= NEARLY_ALL * whole else LIKELY

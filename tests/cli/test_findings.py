@@ -9,7 +9,7 @@ from make_record import RecordBuilder
 
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
-from syncopate.records import causes, findings, holdlengths
+from syncopate.records import causes, findings, holdlengths, preemption
 from syncopate.records.sectioncode import Call, Facts
 
 MS, US = 1_000_000, 1000
@@ -250,9 +250,10 @@ def test_long_work_that_is_interrupted_is_long_work(tmp_path, preempted, causes)
 
 def one_that_is_kept(runnable, slept=0, holders=("low",), share=1.0) -> tuple[dict, dict]:
     """A thread that waits for 800 of 1000 ms, a share of that for these."""
-    lives = [(each, runnable) for each in holders] + [("high", 0)]
+    lives = [(each, runnable, 0) for each in holders] + [("high", 0, 800 * MS)]
     threads = [
-        {"label": label, "start_ns": 0, "end_ns": None, "runnable_ns": ns} for label, ns in lives
+        {"label": label, "start_ns": 0, "end_ns": None, "waited_ns": waited, "runnable_ns": ns}
+        for label, ns, waited in lives
     ]
     each = round(800 * MS * share / len(holders))
     blocks = [{"waiter": "high", "holder": h, "lock": "x", "ns": each} for h in holders]
@@ -275,7 +276,7 @@ def test_a_holder_that_has_no_processor(runnable, told):
     """For half of the wait or longer, however little it did besides: all else of its 1000 ms may
     have been in the hold."""
     lock, results = one_that_is_kept(runnable if runnable is None else runnable * MS)
-    found = [*causes._preempted(lock, results)]
+    found = [*preemption.preempted(lock, results)]
     assert [reason.cause for reason in found] == ["preempted"] * told
     for reason in found:
         lacked = "800 ms" if runnable == 1000 else "401 ms"
@@ -289,7 +290,7 @@ def test_a_holder_that_a_limit_keeps_from_processors(runnable, by_others):
     """Its threads alone cannot have kept each other waiting for so long."""
     lock, results = one_that_is_kept(1000 * MS)
     results["account"]["parts"] = {"running": 100 * MS, "runnable": runnable}
-    (found,) = causes._preempted(lock, results)
+    (found,) = preemption.preempted(lock, results)
     assert ("a limit" in found.do and "cpu.max of a control group" in found.do) == by_others
     assert found.do.startswith("let other threads and programs") != by_others
 
@@ -297,13 +298,13 @@ def test_a_holder_that_a_limit_keeps_from_processors(runnable, by_others):
 @pytest.mark.parametrize(("share", "told"), [(0.6, True), (0.4, False)])
 def test_who_is_not_known_to_hold_it_says_nothing(share, told):
     lock, results = one_that_is_kept(1000 * MS, share=share)
-    assert bool([*causes._preempted(lock, results)]) == told
+    assert bool([*preemption.preempted(lock, results)]) == told
 
 
 def test_many_holders_for_a_moment_each_may_have_run():
     """Each lacks a processor for most of its life, which may be outside of its short holds."""
     lock, results = one_that_is_kept(800 * MS, holders=[f"w{n}" for n in range(8)])
-    assert not [*causes._preempted(lock, results)]
+    assert not [*preemption.preempted(lock, results)]
 
 
 @pytest.mark.parametrize(("locks", "is_uneven"), [(4, False), (8, True)])
@@ -474,6 +475,32 @@ def test_holders_that_other_programs_preempt(tmp_path):
     (found,) = of.findings(tmp_path)
     assert found["causes"] == ["preempted"]
     assert found["do"][0].startswith("record on a machine that has nothing else to do, or shorten")
+
+
+@pytest.mark.parametrize(
+    ("holder_runs", "slices_lost", "cause"),
+    [(95, 0, "crowded"), (95, 1, "crowded"), (2, 0, "preempted")],
+    ids=["all_alike", "one_hold_seen_that_lost_its_slice", "holder_of_low_priority"],
+)
+def test_a_holder_that_has_no_processor_in_a_crowd(tmp_path, holder_runs, slices_lost, cause):
+    """It is the crowd where all are served alike, and the holder's where that is served worse."""
+    of = Planted()
+    of.builder.threads.clear()
+    for n in range(10):
+        ran = holder_runs if n == 0 else 95
+        waits = 200 if n == 1 else 0
+        of.builder.thread(10 + n, f"w{n}", cpu=ran * MS, delay=(1000 - waits - ran) * MS)
+    lock = of.lock([US] * 300 + [40 * MS] * slices_lost, acquisitions=30_000)
+    of.builder.row(1, lock, 1, [100 * MS] * 2)
+    of.builder.row(2, lock, 1, [10 * MS])
+    for begin in (100, 300):
+        start = of.builder.start + begin * MS
+        of.builder.wait(1, lock, start, start + 100 * MS, of.stack, holder=10)
+    if slices_lost:
+        of.builder.holder(0, lock, 300, [1, 1, 0])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause]
+    assert found["do"][0].startswith("run fewer" if cause == "crowded" else "let other threads")
 
 
 def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):

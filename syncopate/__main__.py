@@ -7,6 +7,7 @@ import os
 import sys
 
 from syncopate import __version__
+from syncopate.base import inherited
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -112,6 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.stderr is None:  # print() would take the other one
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     _forget_coerced_locale()
+    inherited.take()
     try:
         try:
             return dispatch(sys.argv[1:] if arguments is None else arguments)

@@ -4,9 +4,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+
+#include "base/option.h"
 
 namespace syncopate::launcher {
 namespace {
@@ -49,6 +52,18 @@ std::string wheel_parts(const std::string& root) {
   return found;
 }
 
+// Python ignores these from its start, and does not say what was before.
+void tell_of_ignored_signals() {
+  std::string numbers;
+  for (const int number : {SIGPIPE, SIGXFSZ}) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
+      numbers += (numbers.empty() ? "" : " ") + std::to_string(number);
+  }
+  const char* const told = variable_of(option::ignored);
+  numbers.empty() ? unsetenv(told) : setenv(told, numbers.c_str(), 1);
+}
+
 }  // namespace
 
 place find_place() {
@@ -72,6 +87,7 @@ place find_place() {
 
 void become_python(const place& at, char** words) {
   if (at.command.empty()) return;
+  tell_of_ignored_signals();
   words[0] = const_cast<char*>(at.command.c_str());
   execv(words[0], words);
 }

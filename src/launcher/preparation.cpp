@@ -1,7 +1,6 @@
 #include "launcher/preparation.h"
 
 #include <unistd.h>
-#include <csignal>
 
 #include "base/option.h"
 #include "launcher/choices.h"
@@ -39,11 +38,6 @@ void say_once(environment& environment) {
 std::string plain_program(const command_line& said, const environment& environment) {
   std::string path = find_program(said.program[0], environment);
   return !path.empty() && is_plain_program(path, environment) ? path : std::string{};
-}
-
-void restore_signals() {
-  std::signal(SIGPIPE, SIG_DFL);
-  std::signal(SIGXFSZ, SIG_DFL);
 }
 
 }  // namespace syncopate::launcher

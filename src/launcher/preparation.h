@@ -23,7 +23,4 @@ void say_once(environment& environment);
 // The program that is meant, if it is a plain one; else "".
 std::string plain_program(const command_line& said, const environment& environment);
 
-// Gives the program the dispositions that it has under the Python command.
-void restore_signals();
-
 }  // namespace syncopate::launcher

@@ -31,7 +31,6 @@ sigset_t watched_signals() {
 [[noreturn]] void become(const std::string& path, char** words, environment& environment,
                          const sigset_t& mask, sighandler_t of_children, int failed) {
   std::signal(SIGCHLD, of_children);
-  restore_signals();
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execve(path.c_str(), words, environment.for_exec().data());
   const char said = 1;

@@ -79,7 +79,6 @@ void run(const place& at, char** words, char** variables) {
   say_once(*environment);
   const std::string path = plain_program(*said, *environment);
   if (path.empty()) return;
-  restore_signals();
   execve(path.c_str(), said->program, environment->for_exec().data());
   // It could not be started: the Python command finds out why, and says it.
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from syncopate.base import locktable, optiontable, paths, preloading
+from syncopate.base import inherited, locktable, optiontable, paths, preloading
 from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.launch import program
 
@@ -137,8 +137,10 @@ def choose_elision(environ: dict[str, str], choice: str) -> None:
 
 
 def restore_signals() -> None:
-    """Gives the program the defaults: Python ignores both, and does not say what was before."""
+    """As they were when the command began, for the program: Python ignores both, and does not say
+    what was before. Where nothing else did either, they are the defaults."""
     import _signal  # `signal` would build enumerations first, a third of this command's time
 
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
-        _signal.signal(number, _signal.SIG_DFL)
+        if number not in inherited.ignored_signals:
+            _signal.signal(number, _signal.SIG_DFL)

@@ -18,8 +18,10 @@ from conftest import ROOT, SECONDS, compile_c
 
 from syncopate.commands import record as recordcommand
 from syncopate.commands import run as runcommand
+from syncopate.launch import kernelview
 from syncopate.records.recordfile import Record
 
+WHY_NOT = kernelview.obstacle()
 BUILT = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build").absolute()
 LAUNCHER, PYTHON = BUILT / "bin/syncopate", BUILT / "libexec/syncopate/command"
 SEED = int(os.environ.get("SYNCOPATE_SEED") or random.randrange(1 << 32))
@@ -372,6 +374,37 @@ def test_children_that_are_ignored(programs, tmp_path):
     assert done.returncode == 3
     ignored = re.search(rb"SigIgn:\s*(\w+)", done.stdout)[1]
     assert int(ignored, 16) >> signal.SIGCHLD - 1 & 1
+
+
+WAYS = (
+    ["run", "tell"],
+    ["run", "--omp", "tell"],
+    ["run", "of_shell"],
+    ["run", "-v", "sanitized"],
+    ["record", "-q", "-o", "{}/s.rec", "tell"],
+    ["record", "-q", "--lock", "auto", "-o", "{}/s.rec", "of_shell"],
+    pytest.param(
+        ["record", "-q", "--kernel", "-o", "{}/s.rec", "tell"],
+        marks=pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}"),
+    ),
+)
+
+
+@pytest.mark.parametrize("ignored", [(), (signal.SIGPIPE,), (signal.SIGXFSZ, signal.SIGPIPE)])
+@pytest.mark.parametrize("way", WAYS)
+def test_signals_that_are_ignored_stay_so(programs, tmp_path, way, ignored):
+    """As by systemd, which lets services ignore SIGPIPE: its default ends a server whose client
+    hangs up."""
+
+    def before():
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+    words = [word.format(tmp_path) for word in way]
+    done = start(LAUNCHER, words, {}, programs, preexec_fn=before)
+    found = int(re.search(rb"SigIgn:\s*(\w+)", done.stdout)[1], 16)
+    assert {n for n in (signal.SIGPIPE, signal.SIGXFSZ) if found >> n - 1 & 1} == {*ignored}
+    assert b"SYNCOPATE_IGNORED" not in done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interleaved import OUR_VARIABLES, ROOT, provenance
+from interleaved import ROOT, provenance
 
-from syncopate.base import preloading
+from syncopate.base import ownsettings, preloading
 
 BASELINE = "libgomp"
 BARRIERS = ("auto", "central", "combining_tree", "dissemination", "two_level", "speculating")
@@ -57,7 +57,8 @@ def throughput(name: str, matrix: str, threads: str, options: argparse.Namespace
     sizes = {"levels": options.levels, "solves": options.solves}
     for key, value in {"matrix": matrix, "threads": threads, **sizes}.items():
         command += [f"--{key}", str(value)]
-    kept = {key: value for key, value in os.environ.items() if key not in OUR_VARIABLES}
+    kept = ownsettings.without(os.environ)
+    kept.pop(preloading.LIST, None)
     done = subprocess.run(
         command, env=preloading.changed(kept, more), capture_output=True, text=True, check=False
     )

@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from syncopate.bench.configuration import (  # noqa: E402, F401
-    OUR_VARIABLES,
     Configuration,
     ConfigurationError,
 )

@@ -95,7 +95,8 @@ void ensure_configured() noexcept {
       // What runs as a transaction takes no lock that the guard could see.
       config.elides = !guards.misuse && configure_elision(*lock);
       config.speculates = !guards.any() && configure_speculation(*lock);
-      has_policy = is_policy_given(config.elides);
+      // Who asks what the policy finds is told also of entries that change nothing here.
+      has_policy = is_policy_given(config.elides || is_on<option::verbose>());
       config.elides_contended = config.elides && elides_contended_only(*lock);
       config.asks_rwlocks = config.elides || has_policy;
       how = fast_path_of(*lock, recording);

@@ -12,9 +12,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncopate.base import paths, preloading
-
-OUR_VARIABLES = ("LD_PRELOAD", "SYNCOPATE", "SYNCOPATE_LOCK", "SYNCOPATE_WAIT", "SYNCOPATE_RECORD")
+from syncopate.base import ownsettings, paths, preloading
 
 
 def preload_library() -> Path:
@@ -57,5 +55,6 @@ class Configuration:
 
     def environment(self):
         """Returns os.environ without our variables, plus those of this configuration."""
-        clean = {key: value for key, value in os.environ.items() if key not in OUR_VARIABLES}
+        clean = ownsettings.without(os.environ)
+        clean.pop(preloading.LIST, None)
         return preloading.changed(clean, self.variables)

@@ -1,17 +1,12 @@
 """Runs one job and reads its figures. Workers on other machines call it: plain data in and out."""
 
-import os
 from pathlib import Path
 
 from syncopate.base import preloading
 from syncopate.bench.jobs import Job
-from syncopate.bench.onerun import RunError, last_line, run, run_simulated
+from syncopate.bench.onerun import RunError, inherited, last_line, run, run_simulated
 from syncopate.bench.provenance import provenance
 from syncopate.bench.realprograms import measure_real
-
-# A user's own settings would change what is compared.
-FOREIGN = ("SYNCOPATE_LOCK", "SYNCOPATE_WAIT", "SYNCOPATE_ELIDE", "SYNCOPATE_RECORD")
-FOREIGN_PREFIXES = ("LD_PRELOAD", "OMP_", "GOMP_", "KMP_", "ITM_", "SYNCOPATE_TM", "SYNCOPATE_GIL")
 
 
 def measure(job: Job) -> dict:
@@ -54,12 +49,7 @@ def run_job(job: Job, reader: str) -> dict:
 
 def environment(variables: dict[str, str]) -> dict[str, str]:
     """This process's environment without settings that are a variant's to choose."""
-    inherited = {
-        name: text
-        for name, text in os.environ.items()
-        if name not in FOREIGN and not name.startswith(FOREIGN_PREFIXES)
-    }
-    return preloading.changed(inherited, variables)
+    return preloading.changed(inherited(), variables)
 
 
 def pairs(output: str, program: str) -> dict:

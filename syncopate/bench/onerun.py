@@ -11,6 +11,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from syncopate.base import ownsettings
+
+# How a variable begins that changes what is compared.
+FOREIGN = ("LD_PRELOAD", "OMP_", "GOMP_", "KMP_", "ITM_", "GLIBC_TUNABLES")
 running: set[subprocess.Popen] = set()  # by any thread
 
 
@@ -20,6 +24,16 @@ class RunError(Exception):
     def __init__(self, text: str, status: int | None = None):
         super().__init__(text)
         self.status = status
+
+
+def inherited() -> dict[str, str]:
+    """This process's environment without the user's own settings: SYNCOPATE_SEED or OMP_SCHEDULE,
+    for two, would change the numbers."""
+    return {
+        name: text
+        for name, text in ownsettings.without(os.environ).items()
+        if not name.startswith(FOREIGN)
+    }
 
 
 def run(command: list, environment: dict[str, str], limit: float, folder=None) -> str:
@@ -36,7 +50,7 @@ def run(command: list, environment: dict[str, str], limit: float, folder=None) -
         try:
             said = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            raise RunError(f"not done after {limit:.0f} s") from None
+            raise RunError(f"not done after {limit:g} s") from None
         finally:
             process.kill()  # nothing where it has ended
             running.discard(process)
@@ -58,12 +72,10 @@ def run_simulated(
     command: list, machine: Path, limit: float, variables=None, folder=None
 ) -> tuple[str, dict]:
     """Runs a program on a modeled machine. Returns its output and what of_report() takes."""
-    # Nothing of the user's own settings: SYNCOPATE_SEED, for one, would change the numbers.
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SYNCOPATE_")}
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
         environment = {
-            **inherited,
+            **inherited(),
             "SYNCOPATE_MACHINE": str(machine),
             "SYNCOPATE_STATS": str(stats),
             "SYNCOPATE_QUIET": "1",

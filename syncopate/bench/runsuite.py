@@ -73,7 +73,9 @@ def parse(arguments: list[str]):
     parser.add_argument("--machine", default=NATIVE, help="native (default), or a simulated one")
     parser.add_argument("--repeat", type=int, metavar="N", help="default: 5; simulated: 1")
     parser.add_argument("--size", help="small (native default), paper, large, ... as listed")
-    parser.add_argument("--out", metavar="FILE", help="default: SUITE-MACHINE.bench.json, here")
+    parser.add_argument(
+        "--out", metavar="FILE", help="default: SUITE[-PROGRAM]-MACHINE.bench.json, here"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget what FILE holds")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     parser.add_argument("--limit", type=seconds, default=600, help="seconds for one run (600)")

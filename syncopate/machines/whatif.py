@@ -11,12 +11,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from syncopate.base import boundedfile, locktable, paths
+from syncopate.base import boundedfile, locktable, ownsettings, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
 from syncopate.machines import machinefiles
 from syncopate.records.lockuse import LockUse
 
+FOREIGN = "SYNCOPATE_FOREIGN_"  # variables that put other programs onto a simulated machine
 REPLAY = "libexec/syncopate/replay.simulated"
 DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
 READS, CONFLICTS = 90, 10  # percent, where the question names none
@@ -103,6 +104,11 @@ def check_lock(choice: str) -> str:
     return "pthread" if name == "glibc" else choice
 
 
+def _foreign_load() -> dict[str, str]:
+    """What the user says of other programs on the machine, which are part of the question."""
+    return {name: text for name, text in os.environ.items() if name.startswith(FOREIGN)}
+
+
 class Replayer:
     """Runs the trace of one lock on one machine."""
 
@@ -110,6 +116,8 @@ class Replayer:
         self.use = use
         self.program = program or paths.require(REPLAY)
         self.machine = machine
+        # The user's own lock, seed or report would be that of every replay.
+        self.inherited = ownsettings.without(os.environ) | _foreign_load()
         described = machinefiles.read(machine)
         remedy = "docs/reference/machine-files.md says what has to be in it"
         with boundedfile.damaged_where_wrong(machine, remedy, BAD_USE):
@@ -156,7 +164,7 @@ class Replayer:
         percent = [int(given.get(name, value)) for name, value in (("length", 100), ("moved", 0))]
         given["microseconds"] = str(self.microseconds(threads, *percent))
         words = [word for name, value in given.items() for word in (f"--{name}", value)]
-        environ = {**os.environ, "SYNCOPATE_MACHINE": self.machine, "SYNCOPATE_QUIET": "1"}
+        environ = {**self.inherited, "SYNCOPATE_MACHINE": self.machine, "SYNCOPATE_QUIET": "1"}
         done = subprocess.run(
             [self.program, *words], env=environ, capture_output=True, text=True, check=False
         )

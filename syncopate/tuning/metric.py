@@ -1,14 +1,20 @@
 """What a run is judged by: --metric, as a cost (positive, smaller is better)."""
 
+import math
 import re
 import shlex
 import subprocess
+import sys
 from dataclasses import dataclass
 
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.tuning.search import Dropped
 
-_NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
+# Commas stand between thousands. What looks like a number and is none of this form, as 12,5 and
+# 1.234.567 and 1:30, is not read as another one.
+_DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)"
+_NUMBER = re.compile(rf"(?<![\w.,])[-+]?(?:{_DIGITS}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_GOES_ON = re.compile(r"[.,:_]?\d")
 COMMAND_SECONDS = 60
 
 
@@ -24,13 +30,11 @@ class Metric:
     def parse(cls, text: str, smaller_is_better: bool) -> "Metric":
         if text == "wall":
             return cls("wall", "", True)
-        kind, colon, rest = text.partition(":")
-        if colon and kind in ("output", "command") and rest:
-            metric = cls(kind, rest, smaller_is_better)
-        else:
-            metric = cls("output", text, smaller_is_better)
-        if metric.kind == "output":
-            metric._check_expression()
+        kind, _, rest = text.partition(":")
+        if kind == "command" and rest:
+            return cls(kind, rest, smaller_is_better)
+        metric = cls("output", text, smaller_is_better)
+        metric._check_expression()
         return metric
 
     def _check_expression(self) -> None:
@@ -52,9 +56,8 @@ class Metric:
         if self.kind == "wall":
             return max(seconds, 1e-9)
         text = self._found(output) if self.kind == "output" else self._printed()
-        number = _NUMBER.search(text)
-        value = float(number[0].replace(",", "")) if number else 0.0
-        if value <= 0:
+        value = _number(text)
+        if not sys.float_info.min <= value < math.inf:
             raise Dropped(f"the metric is '{text.strip()[:40]}', and must be a number above zero")
         return value if self.smaller_is_better else 1 / value
 
@@ -80,3 +83,11 @@ class Metric:
         if done.returncode != 0:
             raise Dropped(f"the metric's command ended with status {done.returncode}")
         return done.stdout
+
+
+def _number(text: str) -> float:
+    """The first number in a text; 0 where there is none that can be read in one way only."""
+    number = _NUMBER.search(text)
+    if number is None or _GOES_ON.match(text, number.end()):
+        return 0.0
+    return float(number[0].replace(",", ""))

@@ -1,13 +1,12 @@
 """One session of `syncopate tune`: measures the program, looks at its record, searches, reports."""
 
 import os
-import re
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
-from syncopate.base import ending, locktable, optiontable, wholefile
+from syncopate.base import ending, locktable, optiontable, ownsettings, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.launch import policy, preload, program
@@ -50,7 +49,7 @@ class Session:
         self.lost: float | None = None  # to locks, of all thread time; None before the record
         self.outcome = Outcome()
         self.environs: dict[Choice, dict[str, str]] = {}
-        self.clean = preload.without(self.library, _foreign(os.environ))
+        self.clean = preload.without(self.library, ownsettings.without(os.environ))
         say_left_out(os.environ.keys() - self.clean.keys())
 
     def run(self) -> int:
@@ -161,16 +160,6 @@ class Session:
         comments = verdict.comments(self.outcome.verdict, self.command, search.durations)
         wholefile.write(self.output, [policyfile.text(document, comments)])
         print(before + verdict.better(self.outcome, names, self.output, self.command))
-
-
-def _foreign(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what tells Syncopate how to run; where it is may stay."""
-    return {
-        key: value
-        for key, value in environ.items()
-        if key in ("SYNCOPATE_NATIVE", "SYNCOPATE_STACKS")
-        or not re.fullmatch(r"SYNCOPATE(_.*)?", key)
-    }
 
 
 def say_left_out(variables: Collection[str]) -> None:

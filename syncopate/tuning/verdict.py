@@ -20,7 +20,7 @@ def nothing(outcome: Outcome, names: dict[int, str], lost: float | None, runs: i
     if tried:
         best = min(tried, key=lambda each: each.ratio.value)
         return f"{text}; the best of what was tried: {best.choice.text(names)}: {gain(best)}"
-    if lost is not None and lost < LEAST_LOST:
+    if lost is not None and lost < LEAST_LOST and runs <= 1:
         return f"no change is better than what you have: locks cost {lost * 100:.2f} % of its time"
     return text
 

@@ -3,11 +3,26 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 
 import pytest
-from conftest import SECONDS, bench, command, document, environment, one_line, run_words, waited
+from conftest import (
+    PROGRAM,
+    SECONDS,
+    bench,
+    command,
+    document,
+    environment,
+    one_line,
+    run_words,
+    waited,
+)
+
+from syncopate.base import optiontable, ownsettings
+from syncopate.bench.configuration import Configuration
 
 LOCKS = ["--variant", "tatas,ticket"]
 
@@ -28,6 +43,43 @@ def test_rounds_are_interleaved_and_written(build, tmp_path):
     values = {run["variant"]: run["values"]["throughput"] for run in found["runs"]}
     assert values == {"tatas": 1000.0, "ticket": 500.0}
     assert "low-small, 2 threads" in done.stdout
+
+
+# Every variable that our libraries read, and others that change what is compared.
+OF_USERS = {
+    **{name: "1" for name in optiontable.rows()},
+    **{"LD_PRELOAD": "libc.so.6", "OMP_NUM_THREADS": "7", "GOMP_SPINCOUNT": "7"},
+    **{"KMP_BLOCKTIME": "7", "GLIBC_TUNABLES": "glibc.malloc.check=0"},
+}
+
+
+def settings(environ: Mapping[str, str]) -> set[str]:
+    return {name for name in OF_USERS if environ.get(name)} - set(ownsettings.KEPT)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_settings_of_the_user_are_not_passed_on(build, tmp_path, monkeypatch, native):
+    build.write(0, PROGRAM.replace("sleep {seconds}", "env > {folder}/given"))
+    for name in settings(OF_USERS):
+        monkeypatch.setenv(name, OF_USERS[name])
+    machine = () if native else ("--machine", "test-4c")
+    out = tmp_path / "out.json"
+    words = run_words(build, out, "--variant", "tatas", "--threads", 1, "--repeat", 1, *machine)
+    shutil.copy(build.program, f"{build.program}.simulated")
+    bench(*words)
+    lines = (build.folder / "given").read_text().splitlines()
+    given = dict(line.partition("=")[::2] for line in lines)
+    of_the_machine = {"SYNCOPATE_MACHINE", "SYNCOPATE_STATS", "SYNCOPATE_QUIET"}
+    assert settings(given) == (set() if native else of_the_machine)
+
+
+def test_settings_of_the_user_are_no_part_of_a_configuration(monkeypatch):
+    for name in settings(OF_USERS):
+        monkeypatch.setenv(name, OF_USERS[name])
+    ours = {name for name in settings(OF_USERS) if name.startswith(("SYNCOPATE", "LD_PRELOAD"))}
+    assert not ours & settings(Configuration.parse("glibc").environment())
+    chosen = Configuration.parse("glibc+SYNCOPATE_LOCK=mcs").environment()
+    assert ours & settings(chosen) == {"SYNCOPATE_LOCK"}
 
 
 def test_the_same_command_again_runs_nothing_and_more_repeats_only_the_rest(build, tmp_path):

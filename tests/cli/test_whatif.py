@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT, one_line
 from make_record import RecordBuilder
 
-from syncopate.base import compactjson
+from syncopate.base import compactjson, optiontable, ownsettings
 from syncopate.base.errors import Failure
 from syncopate.machines import whatif
 from syncopate.records import lockuse
@@ -244,13 +244,32 @@ echo "{\\"operations\\": $((threads * 10000 / ${length:-100})), \\"seconds\\": 1
 """
 
 
-def simulate(cli, native, builder, tmp_path, *words):
-    replay = native / "libexec/syncopate/replay.simulated"
-    replay.parent.mkdir(parents=True, exist_ok=True)
-    replay.write_text(REPLAY)
-    replay.chmod(replay.stat().st_mode | stat.S_IXUSR)
+def simulate(cli, native, builder, tmp_path, *words, replay=REPLAY, **others):
+    program = native / "libexec/syncopate/replay.simulated"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(replay)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
     record = builder.write(tmp_path / "some.rec")
-    return cli("simulate", "--from", record, "--machine", "test-4c", *words)
+    return cli("simulate", "--from", record, "--machine", "test-4c", *words, **others)
+
+
+def test_settings_of_the_user_are_not_those_of_the_replays(cli, native, tmp_path):
+    """A lock of the user's own would stand behind every `glibc`; other programs' load is a part of
+    the question."""
+    set_by_user = {name: "1" for name in optiontable.rows() if name != "SYNCOPATE_MACHINE"}
+    set_by_user |= {"SYNCOPATE_NATIVE": str(native), "SYNCOPATE_LOCK": "mcs"}
+    given = tmp_path / "given"
+    words = ("--what", "lock=glibc")
+    told = f"#!/bin/sh\nenv > {given}\n"
+    done = simulate(
+        cli, native, two_threads(), tmp_path, *words,
+        environ=set_by_user, replay=REPLAY.replace("#!/bin/sh\n", told),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = {line.partition("=")[0] for line in given.read_text().splitlines()}
+    ours = {"SYNCOPATE_FOREIGN_BUSY", "SYNCOPATE_FOREIGN_LOAD", "SYNCOPATE_FOREIGN_REST"}
+    ours |= {"SYNCOPATE_MACHINE", "SYNCOPATE_QUIET", *ownsettings.KEPT}
+    assert {name for name in names if name.startswith("SYNCOPATE")} == ours
 
 
 def test_table_and_json(cli, native, tmp_path):

@@ -253,6 +253,14 @@ def test_entries_of_one_place_are_each_for_their_kind(tmp_path):
                 assert f"created main: {said[each]}{also}" in told
 
 
+def test_entries_of_elision_alone_tell_what_they_find_on_every_machine(tmp_path):
+    """Also where no transaction commits, so that nothing is elided anyway."""
+    program = compile_program(ONE_PLACE, tmp_path / "place", "g++", "-O1")
+    for mode in ("off", "always"):
+        said = f"created main: locks: 2, each auto; elide {mode}"
+        assert said_of_policy(program, tmp_path, f"elide = '{mode}'") == [said]
+
+
 def test_of_two_entries_for_the_same_the_first_counts(tmp_path):
     program = compile_program(ONE_PLACE, tmp_path / "place", "g++", "-O1")
     told = said_of_policy(program, tmp_path, 'lock = "mcs"', 'lock = "clh"', 'lock = "mcs"')

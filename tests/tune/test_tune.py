@@ -12,8 +12,11 @@ from conftest import COMMAND, ROOT, compile_program, policy_of, syncopate
 
 from syncopate.base.errors import Failure
 from syncopate.launch import policy
+from syncopate.tuning import verdict
 from syncopate.tuning.choice import AS_IS
 from syncopate.tuning.metric import Metric
+from syncopate.tuning.plan import Outcome
+from syncopate.tuning.search import Dropped
 from syncopate.tuning.session import Session
 
 # Two mutexes that threads surely wait for. What it prints is a cost that depends on its locks: 100,
@@ -146,12 +149,36 @@ def test_command_metric(tmp_path):
     [
         ("wall", False, "", 2.5),
         ("ops: ([0-9.e+]+)", False, "ops: 4\nops: 2.5e1\n", 1 / 25),
-        ("output:took (.*)", True, "took 1,500 ms", 1500.0),
+        ("took (.*)", True, "took 1,500 ms", 1500.0),
+        ("took (.*)", True, "took 0.0125s", 0.0125),
+        ("took (.*)", True, "It took 12.\nAnd took about 1,234,567.5, as ever.", 1234567.5),
+        ("output: ([0-9]+)", True, "rounds 7\noutput: 17\nseconds 3\n", 17.0),
+        ("output:([0-9]+)", True, "output:17\nat:3\n", 17.0),
         ("command:echo 8", True, "", 8.0),
     ],
 )
 def test_metrics_are_costs(text, smaller, output, cost):
     assert Metric.parse(text, smaller).cost(2.5, output) == cost
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["12,5", "0,500", "1234,567", "1.234.567", "1_000", "1:30", "1e400", "1e-320", "-5", "nan",
+     "\u0663"],
+)  # fmt: skip
+@pytest.mark.parametrize("smaller", [False, True])
+def test_what_is_no_number_is_not_read_as_another(number, smaller):
+    """A decimal comma, thousands by points, minutes: none counts as ten or a thousand times it."""
+    with pytest.raises(Dropped, match="must be a number above zero"):
+        Metric.parse("rate: (.*)", smaller).cost(2.5, f"rate: {number} and more\n")
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"), [(1, "locks cost 0.01 % of its time"), (120, "as far as 120 runs can tell")]
+)
+def test_only_where_nothing_was_tried_the_record_decides(runs, said):
+    """A search may try locks that are used much, though nobody waits; and may be interrupted."""
+    assert verdict.nothing(Outcome(), {}, 0.0001, runs).endswith(said)
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ void say_number(char (&text)[12], std::uint32_t number) noexcept {
 
 }  // namespace
 
-bool is_policy_given(bool elides) noexcept {
+bool is_policy_given(bool elision_counts) noexcept {
   const char* const text = setting<option::sites>();
   return text != nullptr &&
-         (elides || std::strstr(text, "lock=") != nullptr ||
+         (elision_counts || std::strstr(text, "lock=") != nullptr ||
           std::strstr(text, "prefer=") != nullptr || std::strstr(text, "barrier=") != nullptr);
 }
 

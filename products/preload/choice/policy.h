@@ -5,7 +5,7 @@
 //     m,PATH                       the program or library that the items behind it are about
 //     v,START,END,SETTINGS,LABEL   a lock that lies in the variable [START, END)
 //     c,START,END,SETTINGS,LABEL   one whose init call returns to [START, END)
-//     u,START,END,SETTINGS,LABEL   one that no init call made: where its first use returns to
+//     u,START,END,SETTINGS,LABEL   one that no c item took: where its first use returns to
 //     w,START,END                  a function that only leads to locks: its caller counts instead
 //   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
 //   '+', elide=always | elide=off | lock=NAME[:WAIT] (mutexes) | prefer=readers | prefer=writers
@@ -38,8 +38,8 @@ extern constinit const algorithm* chosen_locks[most_chosen_locks];
 // Whether there is a policy at all; set by ensure_configured(), so before any lock is taken.
 extern constinit bool has_policy;
 // Whether it has anything to say here: about algorithms, about preferences, or about elision where
-// sections elide.
-bool is_policy_given(bool elides) noexcept;
+// that counts: where sections elide, or somebody wants to know which locks each item finds.
+bool is_policy_given(bool elision_counts) noexcept;
 
 // Whether the policy names a lock of that kind.
 bool policy_names(bool (*is_one)(const algorithm&)) noexcept;

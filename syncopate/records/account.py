@@ -16,7 +16,7 @@ from typing import NamedTuple
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import findings, javawaits, openwaits, recordformat
+from syncopate.records import findings, javawaits, languages, openwaits, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -320,12 +320,27 @@ def awaits_locks(results: dict) -> bool:
     return waited > 0 and waited >= LARGE * results["account"]["total_ns"]
 
 
+def awaits_python(results: dict) -> bool:
+    """Whether much of the time went into waits of Python's that are perhaps for locks: those of its
+    semaphores are made of what signals are made of."""
+    if results["process"]["recorder"] == "kernel":  # there all of these are perhaps locks
+        return False
+    found = (
+        lock["waits"]["semaphore"]["total_ns"]
+        for lock in results["locks"]
+        if lock["site"] == languages.LOCK_NAME and "semaphore" in lock["waits"]
+    )
+    return (waited := sum(found)) > 0 and waited >= LARGE * results["account"]["total_ns"]
+
+
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody but other
     processes, by what they share."""
     process = results["process"]
-    if process["goroutines"] or waits_for_rows(results) or awaits_locks(results):
+    if process["goroutines"] or waits_for_rows(results):
+        return False
+    if awaits_locks(results) or awaits_python(results):
         return False
     account = results["account"]
     alone = len(results["threads"]) == 1

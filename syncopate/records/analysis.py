@@ -102,6 +102,7 @@ class Group:
         self.blocked_by: Counter[int] = Counter()
         self.releases = 0  # while others waited
         self.in_vain = 0  # waits for it that ended without it
+        self.open = Sums()  # lost waits that are not over
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
         self.held_ticks, self.slept_ticks = 0, 0.0
@@ -117,7 +118,7 @@ class Group:
 
     def got(self) -> int:
         """How many of these waits ended with the lock, as far as is known."""
-        return max(0, self.contended() - self.in_vain)
+        return max(0, self.contended() - self.in_vain - self.open.waits)
 
 
 def _time_of_longest(row: recordformat.Row, part: float) -> float:
@@ -389,10 +390,19 @@ class Analysis:
             self.group(row.lock).releases += row.waits
         for lock, times in self.record.in_vain():
             self.group(lock).in_vain += times
+        self._read_open()
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():
             self.group(lock).speculation.update(counts)
+
+    def _read_open(self) -> None:
+        for thread in self.record.threads():
+            wait = thread.open
+            if wait and not wait.end and KIND_NAMES.get(wait.kind) in LOST_KINDS:
+                of = self.group(wait.lock).open
+                of.waits += 1
+                of.total += max(0, self.end_ticks - wait.since)
 
     def _leave_out_unused(self) -> None:
         """Objects that were made and never used: most kinds tell nothing until then. (Of a process

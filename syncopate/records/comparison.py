@@ -53,7 +53,7 @@ def side_of(lock: dict | None) -> Side:
         sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
         sum(kind["count"] for kind in kinds),
         lock["acquisitions"] if lock.get("counted", True) else 0,
-        lock["contended"] - lock.get("in_vain", 0),
+        lock["contended"] - lock.get("in_vain", 0) - lock.get("open", 0),  # not in older JSON
         sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
         lock["hold"],
     )

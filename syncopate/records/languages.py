@@ -78,6 +78,12 @@ def note_on(language: str) -> str:
     )
 
 
+NOTE_ON_PYTHON = (
+    "Python: its Condition, Semaphore, Event and Queue wait at locks of the waiting thread's own:"
+    " whether for a lock, or for something to do, is not told apart"
+)
+
+
 def at_conditions(executable: str) -> str:
     """The language, or program, whose own locks are condition variables to the C library; "" where
     none is."""

@@ -8,12 +8,14 @@ difference of two snapshots.
 from __future__ import annotations
 
 import contextlib
+import operator
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, Failure
+from syncopate.base.since import zip_equal
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
@@ -31,6 +33,11 @@ class Counts(NamedTuple):
     acquisitions: int
     longest_ns: int
     got: int  # of the waits: that ended with it
+    open: int  # of the waits: that are not over
+    open_ns: int
+
+
+NOTHING = Counts(0, 0, 0, 0, 0, 0, 0)
 
 
 class Snapshot(NamedTuple):
@@ -38,6 +45,7 @@ class Snapshot(NamedTuple):
 
     seconds: float  # of time.monotonic()
     threads: int  # that run
+    lived_ns: dict[int, int]  # by process: all its threads together, until now or their ends
     counts: dict[Key, Counts]
     deadlocks: tuple[dict, ...] = ()  # as in docs/reference/report-schema.md
     open_waits: tuple[dict, ...] = ()  # that have lasted a while, for locks first
@@ -66,15 +74,18 @@ class Tap:
         if self._symbolizer is None or maps != self._maps:
             self._maps, self._symbolizer = maps, Symbolizer(maps, record.header.start_realtime_ns)
         analysis = Analysis(record, symbolizer=self._symbolizer, with_events=False)
-        running = sum(not thread.end_ticks for thread in analysis.threads.values())
+        threads = analysis.threads.values()
+        until = [thread.end_ticks or record.end_ticks for thread in threads]
+        lived = sum(end - thread.start_ticks for end, thread in zip_equal(until, threads))
         found = openwaits.OpenWaits(analysis)
         lasting = [each for each in found.as_data() if each["waited_ns"] >= LASTING_NS]
         for each in lasting:
             del each["frames"]
         return Snapshot(
             now_ns / 1e9,
-            running,
-            dict(_counts(analysis)),
+            sum(not thread.end_ticks for thread in threads) * record.runs,
+            {record.header.process_id: analysis.ns(lived)},
+            _counts(analysis),
             tuple(found.deadlocks()),
             tuple(lasting),
             _perhaps(analysis),
@@ -90,7 +101,18 @@ def _perhaps(analysis: Analysis) -> int:
     return analysis.ns(sum(sums))
 
 
-def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
+def _counts(analysis: Analysis) -> dict[Key, Counts]:
+    """By what a line of the screen says of a lock: locks that it does not tell apart are added."""
+    found: dict[Key, Counts] = {}
+    for key, counts in _counts_of_groups(analysis):
+        known = found.get(key, NOTHING)
+        longest = max(known.longest_ns, counts.longest_ns)
+        both = Counts(*map(operator.add, known, counts))
+        found[key] = both._replace(longest_ns=longest)
+    return found
+
+
+def _counts_of_groups(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
     for group in analysis.groups:
         kinds = [kind for name, kind in group.kinds.items() if name in LOST_KINDS]
         if not kinds:
@@ -109,6 +131,8 @@ def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
                 max(taken, group.got()) if taken else 0,
                 analysis.ns(max(kind.largest for kind in kinds)),
                 group.got(),
+                group.open.waits,
+                analysis.ns(group.open.total),
             ),
         )
 
@@ -123,11 +147,8 @@ class Rate(NamedTuple):
     waits: float
     got: float  # of the waits: that ended with it
     acquisitions: float | None  # None: they are not counted
-    mean_ns: float | None  # of a wait
+    mean_ns: float | None  # of the waits that ended
     longest_ns: int  # since the program began
-
-
-NOTHING = Counts(0, 0, 0, 0, 0)
 
 
 def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
@@ -145,9 +166,22 @@ def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
             found.append(
                 Rate(process, name, kind, waiting, waits / seconds, got / seconds,
                      max(taken, got) / seconds if now.acquisitions else None,
-                     waited / waits if waits > 0 else None, now.longest_ns)
+                     _mean_of_ended(then, now), now.longest_ns)
             )  # fmt: skip
     return sorted(found, key=lambda rate: -rate.waiting)
+
+
+def _mean_of_ended(then: Counts, now: Counts) -> float | None:
+    """How long those waits lasted that ended in between, all of each."""
+    waits = now.waits - now.open - (then.waits - then.open)
+    waited = now.waited_ns - now.open_ns - (then.waited_ns - then.open_ns)
+    return max(0, waited) / waits if waits > 0 else None
+
+
+def lived(before: Snapshot, after: Snapshot) -> float:
+    """How many threads there were in between, on average."""
+    passed = (max(0, now - before.lived_ns.get(of, 0)) for of, now in after.lived_ns.items())
+    return sum(passed) / 1e9 / max(1e-9, after.seconds - before.seconds)
 
 
 def perhaps(before: Snapshot, after: Snapshot) -> float:
@@ -159,13 +193,14 @@ def perhaps(before: Snapshot, after: Snapshot) -> float:
 def snapshot(taps: list[Tap]) -> Snapshot:
     """The sums of all records that can be read by now."""
     now_ns = time.monotonic_ns()
-    whole = Snapshot(now_ns / 1e9, 0, {})
+    whole = Snapshot(now_ns / 1e9, 0, {}, {})
     for tap in taps:
         read = tap.read(now_ns)
         if read is not None:
             whole = Snapshot(
                 whole.seconds,
                 whole.threads + read.threads,
+                whole.lived_ns | read.lived_ns,
                 whole.counts | read.counts,
                 whole.deadlocks + read.deadlocks,
                 whole.open_waits + read.open_waits,

@@ -40,7 +40,8 @@ def lost_waits(lock: dict) -> list[dict]:
 
 def got(lock: dict) -> int:
     """How many of these ended with the lock."""
-    return max(0, sum(each["count"] for each in lost_waits(lock)) - lock["in_vain"])
+    without = lock["in_vain"] + lock.get("open", 0)  # not in older JSON
+    return max(0, sum(each["count"] for each in lost_waits(lock)) - without)
 
 
 def mean_wait(lock: dict) -> float:

@@ -16,7 +16,7 @@ from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
 from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
-from syncopate.records.account import Account
+from syncopate.records.account import Account, awaits_python
 from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
@@ -95,6 +95,7 @@ class Results:
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
+        found["notes"] += [languages.NOTE_ON_PYTHON] * awaits_python(found)
         for lock in found["locks"]:
             lock["unexplained"] = findings.unexplained(lock, found)
         return {**found, "findings": findings.of(found, lambda at: code.facts(pairs[at][1]))}
@@ -332,6 +333,7 @@ class Results:
             "acquisitions": acquisitions,
             "contended": group.contended(),
             "in_vain": group.in_vain,
+            "open": group.open.waits,
             "contended_share": group.got() / acquisitions if counted else None,
             "counted": counted,
             "contended_releases": group.releases,

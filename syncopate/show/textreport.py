@@ -31,12 +31,13 @@ SECTIONS = {
     "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
     "semaphore_lock": "Semaphores used as locks",
     "futex": "The program's own futexes (signals, barriers, or locks that are not told from those)",
-    "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
+    "semaphore": "Semaphores that other threads post (mostly signals: not counted as lost)",
     "thread": "Threads that others waited for to end (not lost to locks)",
     "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
 AT_CONDITIONS = "Condition variables (waiting for something to do, or for {}'s own locks)"
+BY_KERNEL = {"semaphore": "Semaphores that other threads post (signals, or locks: not told apart)"}
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
@@ -81,9 +82,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
         waited = [lock for lock in locks if lock["waited_ns"]]
         if not locks:
             continue
-        language = results["process"]["at_conditions"] if kind == "condition" else ""
-        title = AT_CONDITIONS.format(language) if language else title
-        console.print(f"\n{title}", style="bold cyan")
+        console.print(f"\n{_title(kind, title, results['process'])}", style="bold cyan")
         if waited:
             if kind in LOST:
                 _lost_table(console, waited)
@@ -106,6 +105,12 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
     _speculation(console, results)
     _details(console, results, pattern)
     _blocks(console, results)
+
+
+def _title(section: str, title: str, process: dict) -> str:
+    if section == "condition" and process["at_conditions"]:
+        return AT_CONDITIONS.format(process["at_conditions"])
+    return BY_KERNEL.get(section, title) if process["recorder"] == "kernel" else title
 
 
 def _of_section(locks: list[dict], section: str) -> list[dict]:

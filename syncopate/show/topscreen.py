@@ -10,7 +10,7 @@ import sys
 from syncopate.base import terminal
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration, percent
-from syncopate.records.live import Rate, Snapshot, perhaps, rates
+from syncopate.records.live import Rate, Snapshot, lived, perhaps, rates
 from syncopate.records.openwaits import sentence
 from syncopate.records.recordformat import LOST_KINDS
 
@@ -48,6 +48,7 @@ class Lines(Display):
             "version": VERSION,
             "seconds": round(after.seconds - before.seconds, 3),
             "threads": after.threads,
+            "threads_mean": round(lived(before, after), 3),
             "deadlocks": after.deadlocks,
             "open_waits": after.open_waits,
             "perhaps": round(perhaps(before, after), 3),
@@ -82,21 +83,22 @@ class Screen(Display):
     def update(self, before: Snapshot, after: Snapshot) -> None:
         from rich.console import Group
 
-        whole = Group(*self._parts(rates(before, after), after, perhaps(before, after)))
+        own, there = perhaps(before, after), lived(before, after)
+        whole = Group(*self._parts(rates(before, after), after, own, there))
         if self._live:
             self._live.update(whole, refresh=True)
         else:
             self._console.print(whole)
 
-    def _parts(self, found: list[Rate], after: Snapshot, own: float) -> list:
+    def _parts(self, found: list[Rate], after: Snapshot, own: float, there: float) -> list:
+        """`own`, `there`: how many threads waited where there may be locks of the program's own,
+        and how many there were, on average."""
         from rich.text import Text
 
-        threads = after.threads
-
         waiting = sum(rate.waiting for rate in found)
-        share = f" ({percent(waiting / threads)})" if threads else ""
-        many = f"{threads} thread{'s' * (threads != 1)}"
-        head = f"{many}, {waiting:.2f} of them waiting for locks on average{share}"
+        share = f" ({percent(min(1.0, waiting / there))} of its threads' time)" if there else ""
+        many = f"{after.threads} thread{'s' * (after.threads != 1)} now"
+        head = f"{many}; meanwhile {waiting:.2f} waited for locks on average{share}"
         parts = [Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"), Text(head)]
         parts += [Text(each["sentence"], style="bold red") for each in after.deadlocks]
         lasting = self._lasting(after)

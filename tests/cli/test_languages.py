@@ -16,7 +16,7 @@ from test_kernel_view import functions, needs_kernel
 
 from syncopate.base.errors import Failure
 from syncopate.launch import jvm
-from syncopate.records import languages, naming, parked, recordformat
+from syncopate.records import account, languages, naming, parked, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import FUTEX, Event, Lock, WaitKind
@@ -336,11 +336,39 @@ def test_pythons_lock(tmp_path, how):
     assert lock["name"].startswith("threading.Lock 0x")
     assert [each["thread"].rpartition("/")[2] for each in lock["by_thread"]] == [str(waiter)]
     assert adds_up(found)
+    if how == KERNEL:
+        text = run_cli("report", tmp_path / "r").stdout
+        assert "Semaphores that other threads post (signals, or locks: not told apart)" in text
     if how == LIBRARY:
         assert lock is found["locks"][0]
         holder = said.split()[2]
         block = max(found["blocks"], key=lambda each: each["ns"])
         assert block["holder"].endswith(f"/{holder}")
+
+
+SEMAPHORES = """
+import threading, time
+semaphore = threading.Semaphore(1)
+def use():
+    for _ in range(15):
+        with semaphore:
+            time.sleep(0.01)
+threads = [threading.Thread(target=use) for _ in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+@pytest.mark.parametrize("is_semaphore", [True, False])
+def test_pythons_semaphore_is_not_said_to_be_no_lock(tmp_path, is_semaphore):
+    """It is made of a Condition, whose waits are told as signals, which they mostly are."""
+    command = [PYTHON, "-c", SEMAPHORES] if is_semaphore else [PYTHON, KNOWN / "known.py"]
+    found, _ = recorded(command, tmp_path / "r", LIBRARY)
+    assert any("Semaphore" in note for note in found["notes"]) == is_semaphore
+    text = run_cli("report", tmp_path / "r").stdout
+    assert "not lost to locks)" not in text.partition("Semaphores that other")[2].partition("\n")[0]
+    if is_semaphore:
+        assert not account.is_explained(found)
 
 
 @both

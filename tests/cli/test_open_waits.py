@@ -15,6 +15,8 @@ from make_record import RecordBuilder
 from syncopate.base import terminal
 from syncopate.records import processes
 from syncopate.records.analysis import Analysis
+from syncopate.records.comparison import side_of
+from syncopate.records.lockfigures import got
 from syncopate.records.openwaits import OpenWaits, cycles, waiting
 from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
@@ -435,3 +437,15 @@ def test_where_all_threads_wait_nobody_posts(tmp_path, kinds, since, flags, told
     if told:
         assert said[0].startswith(f"all {len(kinds)} threads wait, without a time limit, for 1.0")
         assert "t1/101 for 0x9000" in said[0]
+
+
+def test_who_waits_still_is_not_among_those_that_took_it_after_a_wait(tmp_path):
+    """Taken four times, each at once: two wait for it still."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x9000, acquisitions=4, first=builder.stack(0xA000))
+    for number in range(2):
+        builder.thread(10 + number, end=0, waits=(1_200_000, 0, 0xA000, lock, 1, 0, 0, 2))
+    [told] = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()["locks"]
+    assert (told["contended"], told["open"], told["contended_share"]) == (2, 2, 0.0)
+    assert got(told) == 0
+    assert side_of(told).contended == 0

@@ -11,6 +11,7 @@ from conftest import COMMAND, SECONDS, compile_c, one_line, run_cli
 from make_record import RecordBuilder
 
 from syncopate.records import live, recordformat
+from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import WaitKind
 from syncopate.show.topscreen import Screen
 
@@ -57,7 +58,13 @@ def grown(path, waits: int, threads: int = 2):
     return str(builder.write(path))
 
 
-def test_an_interval_is_the_difference_of_two_snapshots(tmp_path):
+@pytest.fixture
+def running(monkeypatch):
+    """Records that are not finished are of processes that run."""
+    monkeypatch.setattr(Record, "_is_mapped", lambda record: True)
+
+
+def test_an_interval_is_the_difference_of_two_snapshots(tmp_path, running):
     tap = live.Tap(grown(tmp_path / "r", 10))
     before = live.snapshot([tap])._replace(seconds=100.0)
     grown(tmp_path / "r", 30)
@@ -71,7 +78,7 @@ def test_an_interval_is_the_difference_of_two_snapshots(tmp_path):
     assert live.rates(after, after) == []
 
 
-def test_records_of_several_processes_are_added_up(tmp_path):
+def test_records_of_several_processes_are_added_up(tmp_path, running):
     taps = [live.Tap(grown(tmp_path / name, 10)) for name in "ab"]
     assert live.snapshot(taps).threads == 4
 
@@ -190,6 +197,74 @@ def test_a_wait_counts_in_each_interval_as_long_as_it_lasted_there(tmp_path):
     assert live.rates(moments[2], moments[3]) == []
 
 
+def seen(path, end: int, *waits: tuple, process_runs: bool = True, ended: int = 0):
+    """What `top` sees of a process at such a time: of its threads those that wait for one lock, by
+    when their waits began and ended; others have ended, each a while after the start."""
+    builder = RecordBuilder(end=end)
+    builder.flags = 0 if process_runs else 1
+    lock = builder.lock(0x9000, acquisitions=1, first=builder.stack(0xA000))
+    for number, (since, until) in enumerate(waits):
+        builder.thread(10 + number, end=0, waits=(since, until, 0xA000, lock, 1, 0, 0, 2))
+    for number in range(ended):
+        thread = builder.thread(50 + number, end=3_000_000)
+        builder.row(thread, lock, 1, [2_000_000])
+    return live.Tap(str(builder.write(path))).read(10**9 + end - builder.start)
+
+
+def head_of(before: live.Snapshot, after: live.Snapshot) -> str:
+    after = after._replace(seconds=before.seconds + 0.002)
+    there = live.lived(before, after)
+    return Screen("it", None)._parts(live.rates(before, after), after, 0.0, there)[1].plain
+
+
+def test_threads_that_have_ended_count_in_the_share(tmp_path, running):
+    """Ten waited for nearly all of their time, and have ended: one is left, which waits."""
+    before, after = seen(tmp_path / "r", 1_000_001), seen(tmp_path / "r", 3_000_000,
+                                                          (2_000_000, 0), ended=10)  # fmt: skip
+    assert (after.threads, live.lived(before, after)) == (1, pytest.approx(11.0, rel=0.01))
+    assert head_of(before, after) == (
+        "1 thread now; meanwhile 10.50 waited for locks on average (95.5 % of its threads' time)"
+    )
+
+
+def test_who_ended_with_the_process_is_no_thread(tmp_path, running):
+    before = seen(tmp_path / "r", 2_000_000, (1_000_000, 0))
+    after = seen(tmp_path / "r", 3_000_000, (1_000_000, 0), process_runs=False)
+    assert (before.threads, after.threads) == (1, 0)
+
+
+def test_the_mean_is_of_waits_that_ended_and_no_longer_than_the_longest(tmp_path, running):
+    """One wait goes on for all of the interval, in which another one of 1 ms ends."""
+    before = seen(tmp_path / "r", 20_000_000, (10_000_000, 0), (19_500_000, 0))
+    after = seen(tmp_path / "r", 30_000_000, (10_000_000, 0), (19_500_000, 20_500_000))
+    (rate,) = live.rates(before, after)
+    assert (rate.mean_ns, rate.longest_ns) == (1_000_000, 20_000_000)
+    assert rate.waiting == pytest.approx(1.05)
+
+
+def test_who_waits_still_has_not_got_it(tmp_path, running):
+    before = seen(tmp_path / "r", 1_000_001)
+    (rate,) = live.rates(before, seen(tmp_path / "r", 3_000_000, (2_000_000, 0), (2_000_000, 0)))
+    assert (rate.waits, rate.got) == (pytest.approx(1000, rel=0.01), 0)
+
+
+def test_locks_that_a_line_does_not_tell_apart_are_added_up(tmp_path):
+    """Of two libraries of one name, made at one place of each."""
+    builder = RecordBuilder()
+    thread = builder.thread(11)
+    lines = []
+    for number, folder in enumerate(("a", "b")):
+        begin = 0x10000000 * (number + 1)
+        lines.append(
+            f"{begin:x}-{begin + 0x9000:x} r-xp 00000000 00:01 1{number} /no/{folder}/l.so"
+        )
+        lock = builder.lock(0x9000 + number, create=builder.stack(begin + 0x77))
+        builder.row(thread, lock, 1, [300_000 + number])
+    builder.maps = "\n".join([*lines, ""])
+    (counts,) = live.Tap(str(builder.write(tmp_path / "r"))).read(2).counts.values()
+    assert (counts.waits, counts.waited_ns, counts.longest_ns) == (2, 600_001, 300_001)
+
+
 def test_where_there_may_be_locks_of_its_own_top_does_not_say_that_nobody_waited(tmp_path):
     builder = RecordBuilder()
     thread = builder.thread(11)
@@ -198,7 +273,7 @@ def test_where_there_may_be_locks_of_its_own_top_does_not_say_that_nobody_waited
     assert after.perhaps_ns == 700_000
     for own, said in ((0.6, "a lock that is recorded"), (0.0, "No thread waited for a lock.")):
         screen = Screen("it", None)
-        parts = [getattr(part, "plain", "") for part in screen._parts([], after, own)]
+        parts = [getattr(part, "plain", "") for part in screen._parts([], after, own, 1.0)]
         assert said in parts[-1]
         assert any("0.60 at futexes or semaphores of its own" in part for part in parts) == (
             own > 0

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 
 from syncopate.base import clashes, optiontable, paths, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
@@ -166,9 +167,12 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     environ = dict(os.environ)
     optiontable.complain(environ)
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
-    watch.finish()
+    left = watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
-    return leave_as(status, is_kept(record, named, options))
+    kept = is_kept(record, named, options)
+    if "--quiet" not in options:
+        _say_left(left)
+    return leave_as(status, kept)
 
 
 class Watch:
@@ -184,10 +188,13 @@ class Watch:
             process, self._record, launched=True, redact=self._redact
         )
 
-    def finish(self) -> None:
-        """When the program has ended, and with it the recorder."""
-        if self._recorder is not None:
-            self._recorder.wait()
+    def finish(self) -> Sequence[int]:
+        """When the program has ended, and with it the recorder. Returns the processes that it had
+        started and that go on."""
+        if self._recorder is None:
+            return []
+        self._recorder.wait()
+        return self._recorder.left
 
 
 def record_running(options: dict, words: list[str]) -> int:
@@ -229,6 +236,7 @@ def record_running(options: dict, words: list[str]) -> int:
     kept = is_kept(record, named, options)
     if "--quiet" not in options:
         _say_left_out(before)
+        _say_left(recorder.left)
     return 0 if kept else FAILED
 
 
@@ -313,11 +321,26 @@ def go_on(arguments: list[str]) -> int:
     return leave_as(status, is_kept(record, named, options))
 
 
+def _some(processes: Sequence[int]) -> str:
+    return ", ".join(map(str, processes[:NAMED])) + ", ..." * (len(processes) > NAMED)
+
+
+def _say_left(processes: Sequence[int]) -> None:
+    """Those that a program had started which has ended."""
+    if processes:
+        one = len(processes) == 1
+        print(
+            f"syncopate: {len(processes)} {'process' if one else 'processes'} that it had started"
+            f" {'goes' if one else 'go'} on ({_some(processes)}): the recording ended with the"
+            f" program; -p records {'it' if one else 'one of these'}",
+            file=sys.stderr,
+        )
+
+
 def _say_left_out(processes: list[int]) -> None:
     """Those that the recorded one had started before."""
     if processes:
-        some = ", ".join(map(str, processes[:NAMED])) + ", ..." * (len(processes) > NAMED)
-        one = len(processes) == 1
+        some, one = _some(processes), len(processes) == 1
         print(
             f"syncopate: {len(processes)} {'process' if one else 'processes'} that it had started"
             f" before {'is' if one else 'are'} not in it ({some}); -p records one of these",

@@ -11,6 +11,7 @@ import socket
 import stat
 import tempfile
 import time
+from collections.abc import Sequence
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
@@ -66,6 +67,8 @@ def runs_java(process: int) -> bool:
 
 class JvmRecorder:
     """The recorder within a running VM. Its methods are those of kernelview.KernelRecorder."""
+
+    left: Sequence[int] = ()  # none of its program's processes is recorded
 
     def __init__(self, process: int, record: str, lasts: float | None, redact: bool):
         """Records when it returns. Raises a Failure that says why it cannot."""

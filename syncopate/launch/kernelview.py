@@ -119,12 +119,13 @@ class KernelRecorder:
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=[write],
             start_new_session=True,  # a terminal's Ctrl-C is for us, who tell it
         )
         os.close(write)
+        self.left: list[int] = []  # processes that its program had started, and that go on
         with os.fdopen(ready, "rb") as file:
             begun = file.read(1)
         if not begun:
@@ -160,4 +161,7 @@ class KernelRecorder:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if not self._process.stdout.closed:
+            self.left += map(int, self._process.stdout.read().split())
+        self._process.stdout.close()
         self._process.stderr.close()

@@ -376,6 +376,70 @@ def test_a_deadlock_of_a_killed_process_is_named(deadlocks, tmp_path):
     assert all(each["gain_at_most"] is None for each in found["findings"])
 
 
+@needs_kernel
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("quietly", [[], ["-q"]])
+def test_a_process_that_goes_on_when_the_program_has_ended_is_told(tmp_path, goes_on, quietly):
+    """As a daemon does: the recording ends with the program."""
+    script = "import os, sys, time\nif not os.fork():\n print(os.getpid(), flush=True)\n"
+    script += (
+        " os.close(1)\n os.close(2)\n time.sleep(60)\n" if goes_on else " os._exit(0)\nos.wait()"
+    )
+    record = ["record", "--kernel", *quietly, "-o", tmp_path / "r"]
+    done = run_cli(*record, "--", "/usr/bin/python3", "-c", script)
+    child = int(done.stdout)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    said = f"1 process that it had started goes on ({child}): the recording ended with the program"
+    assert (said in done.stderr) == (goes_on and not quietly)
+
+
+ENDS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_barrier_t both;
+static void* take(void* first) {
+  pthread_mutex_lock(&locks[first != 0]);
+  pthread_barrier_wait(&both);
+  pthread_mutex_lock(&locks[first == 0]);
+  return first;
+}
+static void* nothing(void* x) { return x; }
+int main(int count, char** words) {
+  pthread_t thread;
+  if (count < 2) return 0;
+  pthread_barrier_init(&both, 0, 3);
+  for (long i = 0; i < 2; ++i) pthread_create(&thread, 0, take, (void*)i);
+  pthread_barrier_wait(&both);
+  pthread_create(&thread, 0, nothing, 0);
+  pthread_join(thread, 0);
+  sleep(1);
+  if (!strcmp(words[1], "_exit")) _exit(0);
+  if (!strcmp(words[1], "exec")) execl(words[0], words[0], (char*)0);
+  if (!strcmp(words[1], "abort")) abort();
+  exit(0);
+}
+"""
+
+
+@needs_kernel
+@pytest.mark.parametrize("way", ["exit", "_exit", "exec", "abort"])
+def test_a_deadlock_of_a_process_that_ends_is_named(tmp_path, way):
+    """The other threads' waits end with it: nobody let them go on, and they did not get the
+    locks."""
+    program = compile_c(ENDS, tmp_path / "ends", "-g", "-pthread")
+    run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program, way)
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    assert [len(each["threads"]) for each in found["deadlocks"]] == [2]
+    assert len(found["open_waits"]) == 2
+    assert [lock["open"] for lock in found["locks"] if "mutex" in lock["waits"]] == [1, 1]
+    main = f"/{found['process']['id']}"
+    assert not any(each["holder"].endswith(main) for each in found["blocks"])
+
+
 def is_in_deadlock(path) -> bool:
     try:
         waits = openwaits.waiting(Record(str(path)))

@@ -79,6 +79,8 @@ struct exit_event {
   unsigned long long cpu_ns, delay_ns;
   unsigned int exit_code;  // as waitpid says
   unsigned int last;       // whether no thread of the process is left
+  unsigned int in_a_wait;  // whether it was in a futex call, which ended with it
+  unsigned int unused;
   char name[kernel_name_bytes];
 };
 

@@ -74,6 +74,7 @@ class recorder {
   void look(std::uint64_t now);
   void read_blocked();
   void adapt(std::uint64_t now);
+  void tell_who_goes_on() const;
   std::string free_path(std::uint32_t process) const;
   int fail(const std::string& why) const;
 
@@ -267,8 +268,16 @@ int recorder::run() {
     next_look_ = 0;
     look(now_ns());
   }
+  if (ended_) tell_who_goes_on();
   while (!processes_.empty()) leave(processes_.begin()->first, detached);
   return 0;
+}
+
+// On standard output: who started us may say that these are recorded no longer.
+void recorder::tell_who_goes_on() const {
+  for (const auto& [process, origin] : origins_)
+    if (::kill(static_cast<pid_t>(process), 0) == 0) std::printf("%u\n", process);
+  std::fflush(stdout);
 }
 
 bool read_request(int count, char** words, request& r) {

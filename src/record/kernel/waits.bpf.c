@@ -66,6 +66,7 @@ struct bpf_iter__task {
 enum {
   is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
   is_32_bit = 2,                                // TS_COMPAT
+  is_ending = 4,                                // PF_EXITING
   state_interruptible = 1,
   state_uninterruptible = 2,
   state_stopped = 4,
@@ -354,9 +355,10 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_
 }
 
 // Whether a thread with these registers wakes those that wait at `address`.
-static __always_inline bool wakes(struct pt_regs* regs, u64 address) {
+static __always_inline bool wakes(struct task_struct* waker, struct pt_regs* regs, u64 address) {
   const u64 call = regs->orig_ax;
-  if (call == call_exit || call == call_exit_group) return true;  // who joins it
+  // Who joins it; before that exit_group() wakes all other threads to end them.
+  if (call == call_exit || call == call_exit_group) return waker->flags & is_ending;
   if (call == call_futex_wake || call == call_futex_requeue) return true;
   if (call != call_futex || waits_in(regs->si & futex_command)) return false;
   return regs->di == address || regs->r8 == address;
@@ -373,7 +375,7 @@ static __always_inline void note_early(struct waiting_thread* w, struct task_str
   if (!waits) return;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
-  if (!wakes(regs, at->di)) return;
+  if (!wakes(waker, regs, at->di)) return;
   w->early_waker = waker->pid;
   if ((u32)regs->dx != 1) w->early_flags = woken_with_all;
 }
@@ -392,7 +394,7 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   if (!(w->flags & waits_at_futex)) return 0;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
-  if (!wakes(regs, w->address)) return 0;
+  if (!wakes(waker, regs, w->address)) return 0;
   w->waker = waker->pid;
   if ((u32)regs->dx != 1) w->waker_flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
@@ -454,6 +456,9 @@ static __always_inline void tell_exit(u32 type, struct task_struct* task, bool l
   if (bpf_core_field_exists(task->sched_info.run_delay)) e->delay_ns = task->sched_info.run_delay;
   e->exit_code = task->exit_code;
   e->last = last;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  e->in_a_wait = regs->orig_ax == call_futex || regs->orig_ax == call_futex_wait;
+  e->unused = 0;
   bpf_probe_read_kernel(e->name, sizeof e->name, task->comm);
   bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }

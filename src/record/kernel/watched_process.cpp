@@ -194,7 +194,7 @@ void watched_process::thread_ended(const exit_event& e) {
   const std::uint64_t before = t.delay_before + t.delay_in_waits;
   t.entry->delay_ns = e.delay_ns - std::min<std::uint64_t>(e.delay_ns, before);
   constexpr unsigned by_signal = 127;  // of what waitpid says
-  if (!t.unended.empty() && (e.exit_code & by_signal) != 0) {
+  if (!t.unended.empty() && ((e.exit_code & by_signal) != 0 || e.in_a_wait != 0)) {
     t.unended.clear();  // it waits there still, when the record ends
   } else {
     write_unended(t);

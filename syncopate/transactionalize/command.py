@@ -27,7 +27,7 @@ from syncopate.transactionalize import (
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.program import Program
-from syncopate.transactionalize.rewrite import How, Rewriter
+from syncopate.transactionalize.rewrite import How, Output, Rewriter, Spoiled
 from syncopate.transactionalize.serialization import AT_START, IN_FLIGHT
 from syncopate.transactionalize.together import Together
 
@@ -147,6 +147,7 @@ class _Planned:
     made: plan.Plan
     graph: CallGraph | None
     written: wrappers.Written
+    texts: dict[str, str]  # the sources that it is for
     one: Together | None = None
     operations: list = dataclasses.field(default_factory=list)
     refused: list[plan.NotDone] = dataclasses.field(default_factory=list)
@@ -225,7 +226,7 @@ class _Work:
         ]
         everywhere = locks.operations(found, program.texts, written) if with_operations else []
         if with_operations:
-            return _Planned(plan.Plan(), None, written, one, everywhere)
+            return _Planned(plan.Plan(), None, written, texts, one, everywhere)
         changes = {
             name: [
                 change
@@ -240,7 +241,7 @@ class _Work:
         graph = program.call_graph()
         made = plan.make(program, wanted, graph, found, written, hidden)
         _restore_trylocks(program, made, written.texts, changes)
-        return _Planned(made, graph, written, one)
+        return _Planned(made, graph, written, texts, one)
 
     def words_to_offer(self, summary: dict) -> set[str]:
         """Of the locks that stay, those that can all be words at once: it is tried."""
@@ -259,9 +260,8 @@ class _Work:
         return offered
 
     def _rewritten(self, planned: _Planned, how: How, folder: str | None) -> dict:
+        planned, rewriter, output = self._compiled(planned, how)
         made = planned.made
-        rewriter = Rewriter(self.program, made, planned.graph, planned.written, how)
-        output = rewriter.run()
         output.not_done += planned.refused
         if planned.one:
             output.texts = planned.one.cleaned(output.texts)
@@ -281,6 +281,19 @@ class _Work:
         for entry in [*summary["not_done"], *listed]:
             spoken.speak(entry, names)
         return summary
+
+    def _compiled(self, planned: _Planned, how: How) -> tuple[_Planned, Rewriter, Output]:
+        """What is written out and compiles. Where the compiler fails on a section, its lock stays,
+        and what follows from that is planned again."""
+        while True:
+            rewriter = Rewriter(self.program, planned.made, planned.graph, planned.written, how)
+            try:
+                return planned, rewriter, rewriter.run()
+            except Spoiled as failed:
+                spoiled = (*self.wanted.spoiled, *failed.entries)
+                self.wanted = dataclasses.replace(self.wanted, spoiled=spoiled)
+                again = self._planned(planned.texts, planned.one)
+                planned = dataclasses.replace(again, refused=planned.refused)
 
     def _write(self, after: dict[str, str], folder: str | None) -> None:
         if folder or self.options.in_place:

@@ -77,10 +77,10 @@ def _does(body: CText, parameters: tuple[str, ...], macros, written, names) -> s
         known = names.get(body.path, name)
         if called and (known.function if known else name) in TIMED:
             found.add(Template(LOCK, parameters, (given or [""])[0]))
+        elif name in written.kept or (known and known.function in written.kept):
+            found.add(Template(LOCK, parameters, ""))
         elif known and called:
             found.add(Template(known.function, parameters, known.over(given)))
-        elif name in written.kept:
-            found.add(Template(LOCK, parameters, ""))
         for one in macros[name].does if name in macros else ():
             found.add(Template(one.function, parameters, one.over(given)))
     return found

@@ -101,5 +101,7 @@ class Names:
 
     def of_file(self, file: str) -> dict[str, Template]:
         own = {*PTHREAD, *CONDITIONS}
-        found = {n: t for (f, n), t in self._all.items() if f == "" and n not in own}
+        found = {
+            n: t for (f, n), t in self._all.items() if f == "" and n not in own and n != t.function
+        }
         return found | {n: t for (f, n), t in self._all.items() if f == file}

@@ -136,15 +136,18 @@ def key_of(mutex: str, member_of: str | None) -> str:
 
 def names_of(written: Written) -> dict[str, list]:
     """What the patterns call LOCKS and UNLOCKS; and the groups of those that belong together."""
-    base: semantic.Group = ([LOCK], [UNLOCK])
-    groups: dict[str, semantic.Group] = {}
+    groups: dict[str, tuple[list[str], list[str], list[bool]]] = {}
     for name, (kind, mutex) in written.kept.items():
-        groups.setdefault(key_of(mutex, None), ([], []))[kind == "unlock"].append(name)
-    all_of = [base, *groups.values()]
+        group = groups.setdefault(key_of(mutex, None), ([], [], []))
+        group[kind == "unlock"].append(name)
+        known, root = written.names.get("", name), re.search(r"[A-Za-z_]\w*", mutex)
+        group[2].append(bool(known and root and [*known.parameters[:1]] == [root[0]]))
+    all_of: list[semantic.Group] = [([LOCK], [UNLOCK], False)]
+    all_of += [(takes, gives, all(by_first)) for takes, gives, by_first in groups.values()]
     return {
         "groups": all_of,
-        "LOCKS": [name for takes, _ in all_of for name in takes],
-        "UNLOCKS": [name for _, gives in all_of for name in gives],
+        "LOCKS": [name for takes, _, _ in all_of for name in takes],
+        "UNLOCKS": [name for _, gives, _ in all_of for name in gives],
     }
 
 

@@ -87,6 +87,7 @@ class Wanted:
     locks: re.Pattern
     words: re.Pattern | None = None
     ones: frozenset[str] = frozenset()  # locks that stand for several, and are sections
+    spoiled: tuple[NotDone, ...] = ()  # sections that did not compile as transactions
 
     def with_one(self, *names: str) -> Wanted:
         return dataclasses.replace(self, ones=self.ones | set(names))
@@ -123,7 +124,9 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
             plan.keep(key, file, line, f"{name} may be called for it through a pointer")
     plan.pointed = [op for op in everywhere if op.may]
     wordlocks.settle(plan)
-    _form_sections(plan, found)
+    for one in wanted.spoiled:
+        plan.keep(one.what, one.file, one.line, one.why)
+    _form_sections(plan, found, hidden, sections.without_return(program.texts))
     _refuse_overlaps(plan)
     known = -1
     while known != len(plan.kept):
@@ -193,7 +196,7 @@ def _keep_what_processes_share(plan: Plan, program: Program, everywhere: list[Op
                 plan.keep(key, text.path, text.line(at), why)
 
 
-def _form_sections(plan: Plan, found: list) -> None:
+def _form_sections(plan: Plan, found: list, hidden: list, ending: set[str]) -> None:
     place = {(op.text.path, op.at): op for op in plan.operations}
     all_unlocks = [op for op in plan.operations if op.kind == "unlock"]
     ends: dict[Operation, set[Operation]] = {}
@@ -226,7 +229,7 @@ def _form_sections(plan: Plan, found: list) -> None:
             own = any(
                 one.function == op.function and one.key == op.key and one.kind != "unlock"
                 for one in plan.operations
-            )
+            ) or _is_used_beside(op, hidden)
             why = "ends no section that is a block" if own else _OF_ANOTHER
             plan.keep(op.key, op.text.path, op.line, why)
         elif op.kind == "lock":
@@ -234,9 +237,17 @@ def _form_sections(plan: Plan, found: list) -> None:
             try:
                 if any(len(owners[u]) > 1 for u in unlocks):
                     raise Refused("an unlock that ends it ends another section, too")
-                plan.formed.append(sections.form(op, unlocks, held.get(op, []), all_unlocks))
+                held_at = held.get(op, [])
+                plan.formed.append(sections.form(op, unlocks, held_at, all_unlocks, ending))
             except Refused as refused:
                 plan.keep(op.key, op.text.path, op.line, str(refused))
+
+
+def _is_used_beside(op: Operation, hidden: list) -> bool:
+    """Whether a macro that does more than lock is used in an operation's function."""
+    start, stop = op.text.blocks(op.at)[0]
+    lines = range(op.text.line(start), op.text.line(stop) + 1)
+    return any(use.file == op.text.path and use.line in lines for use in hidden)
 
 
 def _text(plan: Plan, file: str):

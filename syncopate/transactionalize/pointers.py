@@ -18,6 +18,7 @@ _CALL = re.compile(r"\w+\s*\(")
 _HEAD = re.compile(r"\b(?:struct|union)\s*(\w*)\s*$")
 _NAME_BEHIND = re.compile(r"\s*(\w+)\s*;")
 _BEFORE_BRACE = 300  # characters, in which a structure's name stands
+_TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(?:(?:struct|union)\s+)?(\w+)[\s*]+(\w+)\s*;")
 _PATH = re.compile(r"\w+(?:(?:->|\.)\w+)*")
 
 
@@ -50,7 +51,18 @@ class Pointers:
         self._variables: set[str] = set()  # mutexes, by name
         self._arrays: set[str] = set()
         self._members: dict[str, set[str]] = {}  # of mutexes: name -> their structures
+        self._meant_by = _meanings(texts)  # a structure's other names -> the compiler's name for it
         self._read_mutexes()
+
+    def _one_name(self, structure: str | None) -> str | None:
+        seen = set()
+        while structure in self._meant_by and structure not in seen:
+            seen.add(structure)
+            structure = self._meant_by[structure]
+        return structure
+
+    def _type_of(self, name: str, function) -> str | None:
+        return self._one_name(_type_of(name, function))
 
     def meant(self, text: CText, at: int, expression: str) -> set[str] | None:
         """The keys of the locks that an expression at a place may mean; None: it is not known."""
@@ -72,7 +84,7 @@ class Pointers:
         for text in self._texts.values():
             for match in _LOCK.finditer(text.code):
                 blocks = text.blocks(match.start())
-                owner = _structure(text, blocks[-1]) if blocks else None
+                owner = self._one_name(_structure(text, blocks[-1])) if blocks else None
                 for declared in re.sub(r"\{[^{}]*\}", "", match.group(1)).split(","):
                     one = _DECLARED.match(declared)
                     if one:
@@ -93,7 +105,7 @@ class Pointers:
         path = re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|[\s()&*]", "", path)
         first, *members = re.split(r"->|\.", path)
         if around and _is_local(first, around[0]):
-            owner = _type_of(first, around[0])
+            owner = self._type_of(first, around[0])
         else:
             owner = self._declared_type(rf"\b{first}", -1)
         for member in members[:-1]:
@@ -111,7 +123,7 @@ class Pointers:
         for text in self._texts.values() if block == -1 else [block[0]] if block else []:
             code = text.level(0, len(text.code)) if block == -1 else text.code[slice(*block[1])]
             found |= set(pattern.findall(code))
-        return found.pop() if len(found) == 1 else None
+        return self._one_name(found.pop()) if len(found) == 1 else None
 
     def _structures(self) -> dict[str, tuple]:
         """Name -> file and block of what declares its members."""
@@ -119,7 +131,7 @@ class Pointers:
             name: (text, block)
             for text in self._texts.values()
             for block in text.top_blocks()
-            if (name := _structure(text, block))
+            if (name := self._one_name(_structure(text, block)))
         }
 
     # ---- expressions ------------------------------------------------------------------------
@@ -152,7 +164,7 @@ class Pointers:
             return {words[0]}
         if words[-1] in self._members and len(words) > 1:
             owners = self._members[words[-1]]
-            owner = _type_of(words[0], function) if len(words) == 2 else None
+            owner = self._type_of(words[0], function) if len(words) == 2 else None
             owner = owner if owner in owners else next(iter(owners)) if len(owners) == 1 else "?"
             return {f"{owner}.{words[-1]}"}
         raise Unknown
@@ -161,7 +173,7 @@ class Pointers:
         """What has been stored in a variable or a member."""
         words = re.split(r"->|\.", path)
         if len(words) > 1:
-            owner = _type_of(words[0], function) if len(words) == 2 else None
+            owner = self._type_of(words[0], function) if len(words) == 2 else None
             return self._once(("member", words[-1], owner), seen, self._of_member)
         if function and _is_local(path, function):
             return self._once(("local", function.name, path), seen, self._of_local, function)
@@ -201,7 +213,7 @@ class Pointers:
         found = set()
         for function in self._functions:
             for match in re.finditer(rf"(\w+)\s*(?:->|\.)\s*{name}\s*=(?!=)", function.body):
-                other = _type_of(match.group(1), function)
+                other = self._type_of(match.group(1), function)
                 if owner and other and other != owner:
                     continue
                 found |= self._right_side(function, match.end(), seen)
@@ -302,6 +314,21 @@ def _type_of(name: str, function) -> str | None:
     match = re.search(declared + r"(?:[,]|$)", function.head)
     match = match or re.search(declared + r"[=;,\[]", function.body)
     return match.group(1) if match and match.group(1) not in ("return", "else") else None
+
+
+def _meanings(texts: dict[str, CText]) -> dict[str, str]:
+    """What typedefs make of structures: name -> the tag, where there is one, or another name."""
+    found = {}
+    for text in texts.values():
+        found |= {name: meant for meant, name in _TYPEDEF.findall(text.code) if name != meant}
+        for opening, closing in text.top_blocks():
+            head = _HEAD.search(text.code, max(opening - _BEFORE_BRACE, 0), opening)
+            behind = re.compile(r"[\w\s,*]*;").match(text.code, closing + 1) if head else None
+            is_type = head and text.code[: head.start()].rstrip().endswith("typedef")
+            names = re.findall(r"\w+", behind.group()) if behind and is_type else []
+            meant = (head and head[1]) or (names or [""])[0]
+            found |= {name: meant for name in names if name != meant}
+    return found
 
 
 def _structure(text: CText, block: tuple[int, int]) -> str | None:

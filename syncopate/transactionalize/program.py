@@ -18,6 +18,7 @@ from syncopate.transactionalize.wrappers import functions
 
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?error: (.*)$", re.M)
 
+_IN_FUNCTION = re.compile(r": In function \W(\w+)\W:$", re.M)
 _BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
 _AGAIN = "read-again"  # a folder
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # a byte of a name, as Python has it
@@ -40,6 +41,7 @@ class CompilerError:
     line: int
     column: int
     message: str
+    function: str = ""  # that the compiler was in
 
 
 class Program:
@@ -243,10 +245,12 @@ class Program:
             why = "no C source by its name (C is .c or .i; headers are .h, .hh or .inc)"
             return [CompilerError(name, 1, 1, why)]
         run = self._gcc(name, *options)
-        errors = [
-            CompilerError(self.relative(file), int(line), int(column or 1), message)
-            for file, line, column, message in _ERROR.findall(run.stderr)
-        ]
+        errors = []
+        for said in _ERROR.finditer(run.stderr):
+            file, line, column, message = said.groups()
+            function = (_IN_FUNCTION.findall(run.stderr, 0, said.start()) or [""])[-1]
+            place = self.relative(file), int(line), int(column or 1)
+            errors.append(CompilerError(*place, message, function))
         if run.returncode != 0 and not errors:
             last = (run.stderr.strip().splitlines() or ["no message"])[-1]
             errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}")]

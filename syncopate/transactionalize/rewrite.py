@@ -52,6 +52,14 @@ class How:
     pure: re.Pattern | None = None  # functions that the user vouches for
 
 
+class Spoiled(Exception):
+    """Sections that do not compile as transactions: their lock, and why it is to stay."""
+
+    def __init__(self, entries: list[NotDone]):
+        super().__init__(entries)
+        self.entries = entries
+
+
 class Rewriter:
     def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, written, how: How):
         self.program, self.plan, self.graph = program, the_plan, graph
@@ -188,12 +196,26 @@ class Rewriter:
                 return texts
             learned = [self._learn(error, texts, edits) for error in errors]
             if not any(learned):
-                first = errors[0]
-                raise Failure(
-                    f"the result does not compile: {first.file}:{first.line}: {first.message}",
-                    FAILED,
-                )
+                self._give_up(errors[0])
         raise Failure("the compiler keeps finding unsafe code; please report this", FAILED)
+
+    def _give_up(self, error: CompilerError):
+        """The sections of the function that does not compile stay; where that is none, those of the
+        file. Where it has none, nothing can be written."""
+        spoiled = [s for s in self.chosen if s.text.path == error.file]
+        own = [s for s in spoiled if s.lock.function == error.function]
+        if not spoiled:
+            where = f"{error.file}:{error.line}: {error.message}"
+            raise Failure(f"the result does not compile: {where}", FAILED)
+        what = "does not compile as a transaction"
+        if not own:
+            what = "stands in a file that does not compile with transactions"
+        raise Spoiled(
+            [
+                NotDone(s.text.path, s.lock.line, "section", s.lock.key, f"{what}: {error.message}")
+                for s in own or spoiled
+            ]
+        )
 
     def _errors(self, texts: dict[str, str]) -> list[CompilerError]:
         """What the compiler finds wrong; it is not asked again about what has not changed. In code

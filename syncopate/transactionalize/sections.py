@@ -2,18 +2,22 @@
 done about those that leave early. A section that cannot be written as a block is refused, with the
 reason; its lock, wherever it is used, then stays a lock."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.declared import Declaration, Variable, declarations
 from syncopate.transactionalize.locks import Operation
+from syncopate.transactionalize.wrappers import functions
 
 _JUMP = re.compile(r"\b(return\b[^;]*|goto\s+\w+\s*|break\s*|continue\s*);")
-_DECLARATION = re.compile(
-    r"(?:^|(?<=[;{}]))\s*((?:(?:const|static|volatile|unsigned|signed|struct|enum|union)\s+)*"
-    r"(?!(?:return|goto|else|case|do|break|continue)\b)[A-Za-z_]\w*(?:\s+\*+\s*|\s*\*+\s*|\s+))"
-    r"(\w+)\s*(\[|=(?!=)|;|,)"
-)
+_LEAVES = {  # calls that do not return
+    "exit", "_exit", "_Exit", "quick_exit", "abort", "__builtin_unreachable", "err", "errx", "verr",
+    "verrx", "pthread_exit", "thrd_exit", "longjmp", "_longjmp", "siglongjmp",
+}  # fmt: skip
+_NO_RETURN = re.compile(r"\b\w*noreturn\w*\b", re.I)
 _LABEL = re.compile(r"(?<=[;{}])\s*(\w+)\s*:(?!:)")
 
 
@@ -28,8 +32,9 @@ class Section:
     lock: Operation
     unlock: Operation
     start: int  # behind the lock's statement
-    exits: list["Exit"] = field(default_factory=list)
-    hoisted: list[tuple[int, int, str]] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+    # What goes before it: a place, what is declared there, what stays in its place.
+    hoisted: list[tuple[int, int, str, str]] = field(default_factory=list)
     atomic: bool = False
 
     @property
@@ -59,10 +64,30 @@ class Exit:
     moves: bool
 
 
+def without_return(texts: dict[str, CText]) -> set[str]:
+    """The functions that do not return, as far as declarations say; the C library's, where the
+    program has none of that name."""
+    own = {function[0] for text in texts.values() for function in functions(text)}
+    found = _LEAVES - own
+    for text in texts.values():
+        for match in _NO_RETURN.finditer(text.code):
+            if text.blocks(match.start()):
+                continue
+            start = max(text.code.rfind(c, 0, match.start()) for c in ";}") + 1
+            end = re.compile(r"[^;{]*").match(text.code, match.end()).end()
+            called = re.findall(r"\b(\w+)\s*\(", text.level(start, end))
+            found |= {word for word in called if not word.startswith("__attribute")}
+    return found
+
+
 def form(
-    lock: Operation, unlocks: list[Operation], held_at: list[int], all_unlocks: list[Operation]
+    lock: Operation,
+    unlocks: list[Operation],
+    held_at: list[int],
+    all_unlocks: list[Operation],
+    ending: set[str],
 ) -> Section:
-    """The section that begins with `lock`. Raises Refused."""
+    """The section that begins with `lock`; calls of `ending` do not return. Raises Refused."""
     text = lock.text
     start = text.statement_end(lock.at)
     if start < 0:
@@ -87,7 +112,7 @@ def form(
     _check_labels(section)
     own = [u for u in unlocks if u is not section.unlock]
     for unlock in own:
-        section.exits.append(_exit(section, unlock, own, all_unlocks))
+        section.exits.append(_exit(section, unlock, own, all_unlocks, ending))
     _hoist(section)
     return section
 
@@ -104,19 +129,22 @@ def _check_labels(section: Section) -> None:
 
 
 def _exit(
-    section: Section, unlock: Operation, own: list[Operation], all_unlocks: list[Operation]
+    section: Section,
+    unlock: Operation,
+    own: list[Operation],
+    all_unlocks: list[Operation],
+    ending: set[str],
 ) -> Exit:
     text, line = section.text, unlock.line
     after = text.statement_end(unlock.at)
     if not section.holds(text.path, unlock.at) or after < 0:
         raise Refused(f"the unlock at line {line} is no early exit")
-    inner = text.block(unlock.at)
-    level = text.level(after, inner[1])
-    jump = _JUMP.search(level)
-    if not jump or re.search(r"\bcase\b|\bdefault\s*:", level[: jump.start()]):
+    jump = _leaving(text.level(after, text.block(unlock.at)[1]), ending)
+    if not jump:
         raise Refused(f"it unlocks at line {line} and goes on")
-    _check_target(section, unlock, jump.group())
     end = after + jump.end()
+    for one in _JUMP.finditer(text.code, after, end):
+        _check_target(section, unlock, one)
     between = text.code[after : after + jump.start()]
     others = [u for u in all_unlocks if u.text is text and after <= u.at < end and u not in own]
     for other in others:  # unlocks of the sections around this one, which end with it
@@ -126,16 +154,38 @@ def _exit(
         return Exit(unlock, end, False)
     if others or any(after <= u.at < end for u in own):
         raise Refused(f"code follows the unlock at line {line}, and other unlocks do")
-    declared = {m.group(2) for m in _DECLARATION.finditer(text.code, section.start, section.end)}
-    used = declared & set(re.findall(r"\w+", text.code[after:end]))
+    if not text.conditional_directives_balance(after, end):
+        raise Refused(f"an #if begins or ends behind the unlock at line {line}")
+    within = declarations(text, section.start, section.end)
+    names = {v.name for d in within if not after <= d.start < end for v in d.variables}
+    used = names & set(re.findall(r"\w+", text.code[after:end]))
     if used:
         raise Refused(f"what follows the unlock at line {line} uses {min(used)}, declared within")
     return Exit(unlock, end, True)
 
 
-def _check_target(section: Section, unlock: Operation, jump: str) -> None:
+def _leaving(level: str, ending: set[str]) -> re.Match | None:
+    """The first statement of a level that leaves whatever happens: a jump, a call that does not
+    return, or the second of two jumps with an `else` between them."""
+    calls = "|".join(sorted(ending))
+    label = re.search(r"\bcase\b|\bdefault\s*:", level)
+    former = None
+    for match in re.finditer(rf"{_JUMP.pattern}|\b(?:{calls})\s*\([^;]*\)\s*;", level):
+        before = level[: match.start()].rstrip()
+        if label and label.start() < match.start():
+            return None
+        if before[-1:] in ("", ";", "{", "}", ":"):
+            return match
+        if before.endswith("else") and former == len(before[: -len("else")].rstrip()):
+            return match
+        former = match.end()
+    return None
+
+
+def _check_target(section: Section, unlock: Operation, jump: re.Match) -> None:
+    """Refuses a jump behind an unlock that does not leave the section."""
     text = section.text
-    word, *target = re.findall(r"\w+", jump)
+    word, *target = re.findall(r"\w+", jump.group())
     if word == "goto":
         label = re.search(
             rf"(?<=[;{{}}:])\s*{target[0]}\s*:", text.code[section.start : section.end]
@@ -143,10 +193,10 @@ def _check_target(section: Section, unlock: Operation, jump: str) -> None:
         if label:
             raise Refused(f"the goto behind the unlock at line {unlock.line} stays within it")
     if word in ("break", "continue"):
-        for opening, _ in text.blocks(unlock.at):
-            loops = ("for", "while", "do") + (("switch",) if word == "break" else ())
-            if opening > section.start and set(governors(text, opening)) & set(loops):
-                raise Refused(f"the {word} behind the unlock at line {unlock.line} stays within it")
+        loops = {"for", "while", "do"} | ({"switch"} if word == "break" else set())
+        around = [o for o, _ in text.blocks(jump.start()) if set(governors(text, o)) & loops]
+        if section.start < max(around, default=-1) < unlock.at:
+            raise Refused(f"the {word} behind the unlock at line {unlock.line} stays within it")
 
 
 def governors(text: CText, opening: int) -> list[str]:
@@ -171,22 +221,39 @@ def governors(text: CText, opening: int) -> list[str]:
 
 def _hoist(section: Section) -> None:
     """Declarations of the section's own level that are used behind it move before it."""
-    text = section.text
-    after = text.code[text.statement_end(section.end) : text.block(section.lock.at)[1]]
-    level = text.level(section.start, section.end)
-    for match in _DECLARATION.finditer(level):
-        name, follows = match.group(2), match.group(3)
-        if not re.search(rf"\b{name}\b", after):
+    text, block = section.text, section.text.block(section.lock.at)
+    after = text.code[text.statement_end(section.end) : block[1]]
+    within = declarations(text, section.start, section.end)
+    for one in within:
+        if text.block(one.start) != block:
             continue
-        start = section.start + match.start(1)
-        stop = level.find(";", match.end(3) - 1) + section.start + 1
-        whole = text.code[start:stop]
-        single = follows == ";" or (follows == "=" and "," not in re.sub(r"\(.*\)", "", whole))
-        if not single or "const" in whole or "{" in whole or text.before(section.lock.at) == ":":
-            raise Refused(f"{name}, declared in line {text.line(start)}, is used behind it")
-        if follows == "=":  # the type goes, the assignment stays
-            stop = section.start + match.start(2)
-        section.hoisted.append((start, stop, f"{match.group(1).strip()} {name};"))
+        used = [v.name for v in one.variables if _named(v.name, after)]
+        kept = [v.name for v in one.variables if _keeps_address(section, v, within, after)]
+        if not used and not kept:
+            continue
+        name, line = (used + kept)[0], one.line
+        if _named(name, text.code[section.lock.at : one.start]):
+            raise Refused(f"{name}, declared in line {line}, means something else before")
+        moved = one.moved_out()
+        if not moved or text.before(section.lock.at) == ":":
+            how = "used" if used else "pointed to"
+            raise Refused(f"{name}, declared in line {line}, is {how} behind it")
+        section.hoisted.append(moved)
+
+
+def _named(name: str, code: str) -> bool:
+    return bool(re.search(rf"(?<![\w.])(?<!->){name}\b", code))
+
+
+def _keeps_address(section: Section, of: Variable, within: list[Declaration], after: str) -> bool:
+    """Whether a pointer that outlives the section is made to point to a variable of it."""
+    code = section.text.code[section.start : section.end]
+    address = rf"(?:&\s*{of.name}\b" + (rf"|{of.name}\b(?!\s*\[))" if of.is_array else ")")
+    own = {v.name for d in within for v in d.variables} - set(re.findall(r"\w+", after))
+    return any(
+        match[1] not in own
+        for match in re.finditer(rf"([\w\])]+)\s*=\s*(?:\([^()]*\)\s*)?{address}", code)
+    )
 
 
 def write(section: Section, edits: Edits, number: int, restart: str) -> int:
@@ -194,11 +261,11 @@ def write(section: Section, edits: Edits, number: int, restart: str) -> int:
     for the next label."""
     text = section.text
     word = "__transaction_atomic" if section.atomic else "__transaction_relaxed"
-    before = "".join(f"{declaration} " for _, _, declaration in section.hoisted) + restart
+    before = "".join(f"{declaration} " for _, _, declaration, _ in section.hoisted) + restart
     padding = re.compile(r" *(?=\n)|").match(text.code, section.start).end()
     edits.replace(section.lock.at, padding, f"{before}{word} {{")
-    for start, stop, _ in section.hoisted:
-        edits.replace(start, stop, "")
+    for start, stop, _, stays in section.hoisted:
+        edits.replace(start, stop, stays)
     closed = text.statement_end(section.end)
     for exit_ in section.exits:
         stop = text.statement_end(exit_.unlock.at)

@@ -45,7 +45,9 @@ def require_spatch() -> str:
     return found
 
 
-Group = tuple[list[str], list[str]]  # functions that take a mutex, functions that give it back
+# Functions that take a mutex, functions that give it back; whether their first argument alone says
+# which one, or all of them do.
+Group = tuple[list[str], list[str], bool]
 
 
 def find(
@@ -107,6 +109,9 @@ def _environment() -> dict[str, str]:
 
 
 def _of_group(rules: str, number: int, group: Group) -> str:
-    takes, gives = ("|".join(names) or "no_such_name" for names in group)
+    *both, by_first = group
+    takes, gives = ("|".join(names) or "no_such_name" for names in both)
+    if by_first:
+        rules = rules.replace("expression list es;", "expression E;").replace("(es)", "(E, ...)")
     rules = rules.replace("GROUP_TAKES", takes).replace("GROUP_GIVES", gives)
     return rules.replace("GROUP", str(number))

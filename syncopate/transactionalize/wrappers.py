@@ -256,6 +256,7 @@ def _learn_functions(text: CText, names: Names, written: Written) -> bool:
             kind = "lock" if template.function == LOCK else "unlock"
             new |= written.kept.get(name) != (kind, template.mutex)
             written.kept[name] = (kind, template.mutex)
+            names.add("", name, Template(name, own, ", ".join(own)))  # for macros over it
     return new
 
 
@@ -263,7 +264,7 @@ def _does(body: str, path: str, names: Names) -> Template | None:
     """The one operation that is all that a function's body does."""
     checked = _checked(re.sub(r"\breturn\b[^;()]*;\s*$", "", body), path, names)
     if checked:
-        return checked
+        return checked if checked.function in PTHREAD else None
     call = _CALL
     spins = [
         rf"while\s*\(\s*{call}\s*{BUSY}\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
@@ -288,8 +289,9 @@ def _does(body: str, path: str, names: Names) -> Template | None:
 
 
 def _checked(body: str, path: str, names: Names) -> Template | None:
-    """The operation in `if (CALL) complain();`, or in `int x = CALL; if (x) complain();`: what is
-    done where a mutex could not be taken is left out, if it does not lock itself."""
+    """The operation in `if (CALL) complain();`, in `int x = CALL; if (x) complain();`, or in an
+    expression, such as `CALL && (complain(), 0)`: what is done where a mutex could not be taken is
+    left out, if it does not lock itself."""
     call, unequal, otherwise = _CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
     direct = re.fullmatch(
         rf"if\s*\((?:\s*(?:un)?likely\s*\()?\s*(!?)\s*\(?\s*{call}{unequal}[)\s]*\)\s*{otherwise}",
@@ -305,15 +307,56 @@ def _checked(body: str, path: str, names: Names) -> Template | None:
         within += rf"[\s)]*{unequal}\)"
         stored = re.fullmatch(variable + tested, body, re.S)
         stored = stored or re.fullmatch(rf"{within}\s*{otherwise}", body, re.S)
-        if not stored:
+        within_one = _checked_expression(_unwrapped(body))
+        if stored:
+            _, name, arguments, complaint = stored.groups()
+            negated = ""
+        elif within_one:
+            name, arguments, complaint, negated = within_one
+        else:
             return None
-        _, name, arguments, complaint = stored.groups()
-        negated = ""
-    known = names.operation(path, name)
+    known = names.operation(path, name) or _condition(names.get(path, name))
     locks = any(names.get(path, word) for word in re.findall(r"\w+", complaint))
     if not known or known.function == TRYLOCK or known.negated != bool(negated) or locks:
         return None
     return Template(known.function, (), known.over(_arguments(arguments)))
+
+
+def _condition(known: Template | None) -> Template | None:
+    return known if known and known.function.startswith("pthread_cond_") else None
+
+
+def _checked_expression(body: str) -> tuple[str, str, str, bool] | None:
+    """Of `CALL && complaint`, `CALL == 0 || complaint` and `CALL ? complaint : 0` the call's name
+    and arguments, the complaint, and whether the call is to be true where it succeeds."""
+    parts = re.split(r"(&&|\|\||[?:;,])", CText("", body).level(0, len(body)))
+    between, at, starts = parts[1::2], 0, []
+    for part in parts:
+        starts.append(at)
+        at += len(part)
+    if between == ["?", ":"]:
+        fails, succeeds = body[starts[2] : starts[3]], body[starts[4] :]
+        if re.fullmatch(r"[\s()]*(?:void\s*\))?[\s()\d]*", fails):
+            fails, succeeds, between = succeeds, fails, ["||"]
+        if not re.fullmatch(r"[\s()]*(?:void\s*\))?[\s()\d]*", succeeds):
+            return None
+    elif between and set(between) in ({"&&"}, {"||"}):
+        fails = body[starts[2] :]
+    else:
+        return None
+    tested = re.fullmatch(
+        rf"\s*(!?)\s*{_CALL}\s*(?:([!=])=\s*0\s*)?", _unwrapped_test(body[: starts[1]]), re.S
+    )
+    if not tested:
+        return None
+    negated = (tested[1] == "!") != (tested[4] == "=")
+    return tested[2], tested[3], fails, negated != (between[0] == "||")
+
+
+def _unwrapped_test(test: str) -> str:
+    """A condition without brackets and likely() around it."""
+    test = re.sub(r"^\s*(?:un)?likely\s*(?=\()", "", test)
+    return bare(re.sub(r"^\s*__builtin_expect\s*\((.*),\s*[01]\s*\)\s*$", r"\1", test).strip())
 
 
 def _arguments(brackets: str) -> list[str]:

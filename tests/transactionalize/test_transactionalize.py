@@ -28,20 +28,25 @@ def transactionalize(*arguments, environ=None) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-def run(folder: Path, sources: list[str], program: Path, *flags: str) -> str:
-    """Compiles, runs, and returns what the program prints."""
+def run(
+    folder: Path, sources: list[str], program: Path, *flags: str, arguments=None
+) -> str | tuple[str, int]:
+    """Compiles, runs, and returns what the program prints; with arguments, also its status."""
     files = [folder / source for source in sources]
     subprocess.run(
         ["gcc", "-O1", "-w", "-I", PROGRAMS, *files, "-o", program, "-pthread", *flags], check=True
     )
-    done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS, check=True)
-    return done.stdout
+    done = subprocess.run(
+        [program, *(arguments or [])], capture_output=True, text=True, timeout=SECONDS,
+        check=arguments is None,
+    )  # fmt: skip
+    return done.stdout if arguments is None else (done.stdout, done.returncode)
 
 
-def run_rewritten(folder: Path, sources: list[str], program: Path) -> str:
+def run_rewritten(folder: Path, sources: list[str], program: Path, arguments=None):
     return run(
         folder, sources, program, "-fgnu-tm", "-I", str(ROOT / "include"),
-        "-L", str(NATIVE / "lib"), "-lsyncopate-tm", "-litm",
+        "-L", str(NATIVE / "lib"), "-lsyncopate-tm", "-litm", arguments=arguments,
     )  # fmt: skip
 
 
@@ -201,6 +206,113 @@ def test_locks_that_macros_hide_stay(tmp_path):
         assert f"hiding.c:{line}: {lock}: the macro {macro} does not just" in done.stderr
     begun = [line for line in done.stdout.splitlines() if "__transaction" in line]
     assert begun == ["+void plain_other(void) { __transaction_relaxed { n++; } }"]
+
+
+CHECKED = """\
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+pthread_mutex_t comma, either, choice, waited, hinted, counts, after, chosen, inverse;
+pthread_cond_t changed;
+int n;
+#define COMMA(m) ((void)(pthread_mutex_lock(m) && (abort(), 0)))
+#define GIVE(m) ((void)(pthread_mutex_unlock(m) && (abort(), 0)))
+#define EITHER(m) (void)(pthread_mutex_lock(&(m)) == 0 || (abort(), 0))
+#define NOT(m) (void)(!pthread_mutex_unlock(&(m)) || (fprintf(stderr, "bad: %d, ?", 1), 0))
+#define CHOICE(m) (pthread_mutex_lock(m) != 0 ? abort() : (void)0)
+#define INVERSE(m) (pthread_mutex_unlock(m) == 0 ? (void)0 : abort())
+#define HINTED(m) (__builtin_expect(pthread_mutex_lock(m), 0) && (abort(), 0))
+#define WAIT(c, m) ((void)(pthread_cond_wait((c), (m)) && (abort(), 0)))
+#define SIGNAL(c) ((void)(pthread_cond_signal(c) && (abort(), 0)))
+#define COUNTS(m) (pthread_mutex_lock(m) || (n++, 1))
+#define AFTER(m) (pthread_mutex_lock(m) && (abort(), 0), n++)
+#define CHOSEN(m) (pthread_mutex_lock(m) ? abort() : (void)n++)
+#define ON_SUCCESS(m) (!pthread_mutex_lock(m) && (n++, 1))
+void all(void) {
+  COMMA(&comma); n++; GIVE(&comma);
+  EITHER(either); n++; NOT(either);
+  CHOICE(&choice); n++; INVERSE(&choice);
+  HINTED(&hinted); n++; GIVE(&hinted);
+  COMMA(&waited); n++; SIGNAL(&changed); GIVE(&waited);
+  COMMA(&waited); while (n == 0) WAIT(&changed, &waited); n--; GIVE(&waited);
+  COUNTS(&counts); n++; GIVE(&counts);
+  AFTER(&after); n++; GIVE(&after);
+  CHOSEN(&chosen); n++; GIVE(&chosen);
+  ON_SUCCESS(&inverse); n++; GIVE(&inverse);
+}
+"""
+
+
+def test_macros_that_check_within_an_expression(tmp_path):
+    """What such a macro does besides where it succeeds keeps it from being seen through, and its
+    unlock is not said to be of another function's section."""
+    program = tmp_path / "checked.c"
+    program.write_text(CHECKED)
+    done = transactionalize("--atomic", "--json", tmp_path / "done.json", program)
+    assert done.returncode == 3, done.stderr
+    locks = json.loads((tmp_path / "done.json").read_text())["locks"]
+    sections = {"comma": 1, "either": 1, "choice": 1, "hinted": 1, "waited": 2}
+    assert {n: k["sections"] for n, k in locks.items() if k["rewritten"]} == sections
+    for line, name, macro in [(27, "counts", "COUNTS"), (28, "after", "AFTER"),
+                              (29, "chosen", "CHOSEN"), (30, "inverse", "ON_SUCCESS")]:  # fmt: skip
+        why = f"checked.c:{line}: {name}: the macro {macro} does not just lock or unlock it"
+        assert why in done.stderr
+    assert "another function" not in done.stderr
+
+
+def test_macros_over_functions_of_a_structure_that_other_files_do_not_know(tmp_path):
+    """They are calls of these, and are not listed as more."""
+    (tmp_path / "own.h").write_text(
+        "typedef struct own own;\nvoid own_take(own*, const char*, int);\n"
+        "void own_give(own*);\nextern own* one;\nextern long n;\n"
+        "#define take(l) own_take(l, __FILE__, __LINE__)\n#define give(l) own_give(l)\n"
+        "#define count(l) (take(l), n++, give(l))\n"
+    )
+    (tmp_path / "own.c").write_text(
+        '#include <pthread.h>\n#include <stdio.h>\n#include "own.h"\n'
+        "struct own { pthread_mutex_t inside; };\n"
+        "void own_take(own* o, const char* file, int line) {\n"
+        "  int bad = pthread_mutex_lock(&(o->inside));\n  if (bad) perror(file);\n}\n"
+        "void own_give(own* o) { pthread_mutex_unlock(&(o->inside)); }\n"
+    )
+    user = tmp_path / "user.c"
+    user.write_text(
+        '#include "own.h"\nvoid a(void) { take(one); n++; give(one); }\n'
+        "int b(void) { take(one); n++; if (n) { give(one); return 1; } give(one); return 0; }\n"
+    )
+    files = [tmp_path / name for name in ("own.h", "own.c", "user.c")]
+    done = transactionalize("--atomic", *files)
+    assert done.returncode == 0, done.stderr
+    assert "own.inside: 2 of 2 sections, 2 atomic" in done.stderr
+    user.write_text(user.read_text() + "void c(void) { count(one); }\n")
+    done = transactionalize("--atomic", *files)
+    listed = "user.c:4: own.inside: the macro count does not just lock or unlock it"
+    assert [line for line in done.stderr.splitlines() if "macro" in line] == [listed]
+    assert "own.inside: 0 of 2 sections" in done.stderr
+
+
+def test_what_leaves_a_section_and_what_it_declares(tmp_path):
+    """Behind an unlock: more than one jump, a call that does not return, one within the section.
+    Declared: what is static, of several words, a function pointer, another one of that name."""
+    done = rewrite(tmp_path, ["leaving.c"], "--atomic", status=3)
+    sections = {"jumps": 2, "ends": 1, "kept": 1, "wide": 1, "called": 1, "caught": 1}
+    locks = done["locks"]
+    assert {n: k["sections"] for n, k in locks.items() if k["rewritten"]} == sections
+    why = {entry["what"]: entry["why"] for entry in done["not_done"]}
+    assert "the break behind the unlock at line" in why["stays_within"]
+    assert "uses count, declared within" in why["inner"]
+    assert re.fullmatch(r"count, declared in line \d+, means something else before", why["before"])
+    assert re.fullmatch(r"name, declared in line \d+, is pointed to behind it", why["named"])
+    assert why["crashes"].startswith("does not compile as a transaction: ")
+    written = (tmp_path / "out/leaving.c").read_text()
+    assert "char buffer[32]; __transaction_atomic {" in written
+    assert "static int calls = 5; __transaction_atomic {" in written
+    for arguments in ([], ["1"], ["2"]):
+        expected = run(PROGRAMS, ["leaving.c"], tmp_path / "locked", arguments=arguments)
+        rewritten = run_rewritten(
+            tmp_path / "out", ["leaving.c"], tmp_path / "rewritten", arguments=arguments
+        )
+        assert rewritten == expected
 
 
 TIMED = """\
@@ -770,6 +882,29 @@ static struct kind kind = {counted, more};
 long outside(void) { return kind.size(&n); }
 void inside(void) { pthread_mutex_lock(&m); kind.by(&n); pthread_mutex_unlock(&m); }
 """
+
+
+def test_a_structure_is_one_under_its_names_where_a_pointer_means_its_lock(tmp_path):
+    program = tmp_path / "pointed.c"
+    text = (
+        "#include <pthread.h>\n"
+        "typedef struct tagged { pthread_mutex_t mutex; int n; } NAMES;\n"
+        "typedef struct other { pthread_mutex_t mutex; int n; } other_t;\ntypedef renamed again;\n"
+        "static void one(pthread_mutex_t* m, int* n) {\n"
+        "  pthread_mutex_lock(m);\n  ++*n;\n  pthread_mutex_unlock(m);\n}\n"
+        "void a(TYPE* t) { one(&t->mutex, &t->n); }\n"
+        "void b(other_t* o) { pthread_mutex_lock(&o->mutex); ++o->n;"
+        " pthread_mutex_unlock(&o->mutex); }\n"
+        "int c(renamed* t) {\n  if (pthread_mutex_lock(&t->mutex)) return 1;\n  ++t->n;\n"
+        "  return pthread_mutex_unlock(&t->mutex);\n}\n"
+    )
+    names = ("renamed", "struct tagged", "again")
+    for name, declared in [*((n, "renamed") for n in names), ("renamed", "renamed, *pointer")]:
+        program.write_text(text.replace("TYPE", name).replace("NAMES", declared))
+        done = transactionalize(program)
+        assert done.returncode == 3
+        assert "tagged.mutex: 0 of 2 sections, stays a lock" in done.stderr, name
+        assert "other.mutex: 1 of 1 sections" in done.stderr, name
 
 
 def test_only_what_transactions_may_call_is_declared(tmp_path):

@@ -36,8 +36,10 @@ from syncopate.records.lockfigures import (
     functions_of,
     held,
     lost_waits,
+    may_call,
     mean_wait,
     named_calls,
+    no_exceptions,
     watched,
 )
 from syncopate.records.preemption import is_long_by_itself, preempted
@@ -261,13 +263,16 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     if (faults := _faults(blockers or of)) is not None:
         yield faults._replace(why=why + faults.why, sure=sure)
         return
-    known = facts._replace(calls=[*facts.blamed]) if facts and not mostly else facts
+    known = facts.of_blamed() if facts and not mostly else facts
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
-    calls = [call for kind in kinds for call in calls_of(known, kind)]
+    perhaps = [call for kind in kinds for call in calls_of(known, kind)]
+    # Nobody sleeps for a time because something has failed.
+    asleep = [call for call in perhaps if call.kind == knowncalls.SLEEP]
+    calls = [*dict.fromkeys([*asleep, *no_exceptions(known, perhaps)])]
     if not calls:
         yield Reason(
             "sleeps",
-            why,
+            why + may_call(perhaps),
             "move what it waits for there (a sleep, input or output, another lock, a change of the"
             " memory's map) out of the section",
             sure,

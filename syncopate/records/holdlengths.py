@@ -30,8 +30,10 @@ from syncopate.records.lockfigures import (
     held,
     is_bound_by,
     lost_waits,
+    may_call,
     mean_wait,
     named_calls,
+    no_exceptions,
     others_had_processors,
     threads_wanting,
     undisturbed_hold,
@@ -301,7 +303,8 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
     runs = ", and who holds it mostly runs" * _holders_run(lock, results)
     long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
     long += _held(held(lock, results))
-    if calls := calls_of(facts, knowncalls.INPUT_OUTPUT):
+    perhaps = calls_of(facts, knowncalls.INPUT_OUTPUT)
+    if calls := no_exceptions(facts, perhaps):
         return Reason(
             "input_output",
             f"{long}; its section calls {named_calls(calls)}",
@@ -316,7 +319,7 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
         return reason._replace(why=f"{long}, and {reason.why}")
     return Reason(
         "long",
-        long,
+        long + may_call(perhaps),
         "move work out of the section, or split the lock where threads want different data",
         LIKELY,
     )

@@ -95,6 +95,17 @@ def calls_of(facts: Facts | None, kind: str) -> list[Call]:
     return [call for call in calls if call.kind == kind and call.share >= MOSTLY]
 
 
+def no_exceptions(facts: Facts | None, calls: list[Call]) -> list[Call]:
+    """Of these calls those of kinds that every way through the section calls, or called in a loop.
+    What is called on some ways alone may be what is done when something has failed."""
+    return [call for call in calls if facts and (call.kind in facts.slow or call.looped)]
+
+
+def may_call(calls: list[Call]) -> str:
+    """What a section calls on some of its ways, as the end of a sentence; "" where nothing."""
+    return f"; its section may call {named_calls(calls)}" if calls else ""
+
+
 def blocking(kind: str, functions: str) -> tuple[str, str]:
     """The cause, and what to do, where a section calls these, of a kind that waits."""
     return {

@@ -61,8 +61,13 @@ class Facts(NamedTuple):
     # and calls nothing else that may take long.
     allocating: float = 0.0
     slow: Sequence[str] = ()  # what half of the holds read call for certain, of codewalk.SLOW
-    # As `calls`, but by how long others waited, not by how often the lock was held.
+    # As `calls` and `slow`, but by how long others waited, not by how often the lock was held.
     blamed: Sequence[Call] = ()
+    blamed_slow: Sequence[str] = ()
+
+    def of_blamed(self) -> Facts:
+        """The same by how long others waited."""
+        return self._replace(calls=[*self.blamed], slow=self.blamed_slow)
 
 
 class SectionCode:
@@ -92,8 +97,9 @@ class SectionCode:
             self._beside(group, read),
             *empty,
             allocating / known,
-            [kind for kind in SLOW if sum(w for d, w, _ in read if kind in d.always) >= known / 2],
+            _always(read),
             self._calls(blamed, sum(weight for _, weight, _ in blamed)) if blamed else (),
+            _always(blamed),
         )
 
     def _read(
@@ -293,6 +299,16 @@ class SectionCode:
             written = each.data is not None and "(%rip)" in each.written()
             if written and repeats(function, each.address):
                 yield each, each.data
+
+
+def _always(read: list[tuple[Done, float, CodePlace]]) -> list[str]:
+    """What half of these call for certain."""
+    known = sum(weight for _, weight, _ in read)
+    return [
+        kind
+        for kind in SLOW
+        if read and sum(weight for done, weight, _ in read if kind in done.always) >= known / 2
+    ]
 
 
 def _allocates_alone(done: Done) -> bool:

@@ -86,7 +86,8 @@ def test_pages_come_before_calls(faulted, cause):
     seen = {"watched": 100, "preempted": 0, "preemptions": 0, "slept": 60, "faulted": faulted}
     lock = {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen}, "waits": {}}
     seen["slept_share"] = 1.0
-    facts = Facts(1.0, [Call("read", knowncalls.INPUT_OUTPUT, "", False, 1.0)], 0.0, [])
+    kind = knowncalls.INPUT_OUTPUT
+    facts = Facts(1.0, [Call("read", kind, "", False, 1.0)], 0.0, [], slow=[kind])
     (reason,) = causes._sleeps(lock, facts)
     assert (reason.cause, reason.sure) == (cause, "likely")
     assert ("for pages that are not in memory" in reason.why) == (cause == "faults")

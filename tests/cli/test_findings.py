@@ -567,10 +567,41 @@ def test_advice_names_those_calls_that_it_is_about():
     seen = {"watched": 60, "preempted": 0, "preemptions": 0, "slept": 60, "slept_share": 1.0}
     lock = {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen}}
     calls = [("pthread_mutex_lock", "wait"), ("usleep", "sleep")]
-    facts = Facts(1.0, [Call(*each, "", False, 1.0) for each in calls], 0.0, [])
+    facts = Facts(1.0, [Call(*each, "", False, 1.0) for each in calls], 0.0, [], slow=["wait"])
     (reason,) = causes._sleeps(lock, facts)
     assert "its section calls usleep, pthread_mutex_lock" in reason.why
     assert reason.do.startswith("sleep after the release (usleep), or wait at")
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "always", "looped", "cause"),
+    [("input or output", True, False, "input_output"), ("input or output", False, True,
+     "input_output"), ("input or output", False, False, None), ("wait", False, False, None),
+     ("wait", True, False, "waits")],
+)  # fmt: skip
+def test_what_is_called_on_some_ways_alone_is_not_what_is_waited_for(
+    sleeps, kind, always, looped, cause
+):
+    """It may be what is done when something has failed, as a message is written then."""
+    seen = {"watched": 60, "preempted": 0, "preemptions": 0, "slept": 60 if sleeps else 0}
+    seen["slept_share"] = 1.0 if sleeps else 0.0
+    hold = {"mean_ns": 3 * MS, "interrupted": seen}
+    lock = {"object": "mutex", "hold": hold, "waits": {}, "members": 1, "acquisitions": 60}
+    process = {"duration_ns": 1000 * MS, "processors": 2}
+    calls = [Call("tells", kind, "a.c:7", looped, 1.0)]
+    facts = Facts(1.0, calls, 0.0, [], slow=[kind] * always)
+    results = {"process": process, "account": {"parts": {}, "why_unexplained": "", "total_ns": 1}}
+    if sleeps:
+        (reason,) = causes._sleeps(lock, facts)
+    else:
+        reason = holdlengths._long(lock, results, facts)
+    by_input = cause == "input_output" or sleeps
+    assert reason.cause == ((by_input and cause) or ("sleeps" if sleeps else "long"))
+    assert ("tells" in reason.do) == (reason.cause == cause)
+    assert ("its section may call tells (a.c:7)" in reason.why) == (
+        reason.cause != cause and (sleeps or kind != "wait")
+    )
 
 
 @pytest.mark.parametrize("slept_share", [None, 0.02, 0.99])
@@ -936,3 +967,48 @@ def test_of_a_java_stack_the_programs_own_frames_are_told():
     assert [*findings._where({"holders": [holder]}, results)] == [
         "who holds it is meanwhile in java.lang.Thread.sleep, called by java.lang.Thread.sleep"
     ]
+
+
+COMPLAINS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static double table[4096];
+static volatile int broken;
+__attribute__((noinline)) static double compute(double x) {
+  double sum = 0;
+  for (int k = 0; k < 60; ++k)
+    for (int i = 0; i < 4096; ++i) sum += table[i] * x + 1 / (sum + i + 1);
+  return sum;
+}
+static void* run(void* x) {
+  for (int i = 0; i < 100; ++i) {
+    pthread_mutex_lock(&table_lock);
+    const double found = compute(i);
+    if (found != found || broken) fprintf(stderr, "no value: %f\\n", found);
+    table[i] = found * 1e-9;
+    pthread_mutex_unlock(&table_lock);
+    nanosleep(&(struct timespec){0, 500000}, 0);
+  }
+  return x;
+}
+int main(void) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) pthread_create(&threads[i], 0, run, 0);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], 0);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_message_where_something_fails_is_not_what_a_lock_is_held_for(tmp_path, compiler):
+    program = compile_c(COMPLAINS, tmp_path / "x", "-O2", "-g", "-pthread", compiler=compiler)
+    done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    reasons = [reason for each in found["findings"] for reason in each["reasons"]]
+    assert reasons
+    assert not any("fprintf" in reason["do"] for reason in reasons)
+    long = [reason["why"] for reason in reasons if reason["cause"] == "long"]
+    assert all("its section may call fprintf" in why for why in long)

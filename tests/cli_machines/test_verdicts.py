@@ -203,6 +203,7 @@ int main(void) {
   int result;
   __asm__ volatile("" ::: "memory");
   __asm__ volatile("pause");
+  __asm__ volatile("rep; nop" ::: "memory");
   fences();
   set();
   __asm__("movl $0, %0" : "=r"(result));
@@ -210,7 +211,11 @@ int main(void) {
   return result;
 }
 """
-FENCES = 'static inline void fences(void) { __asm__ volatile("mfence" ::: "memory"); }\n'
+FENCES = """static inline void fences(void) {
+  __asm__ volatile("mfence" ::: "memory");
+  __asm__ volatile("sfence" ::: "memory");
+}
+"""
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -220,8 +225,55 @@ def test_assembly_that_may_touch_memory_is_named(compiler: str, level: str, tmp_
     source = tmp_path / "assembly.c"
     source.write_text(ASSEMBLY)
     _, said = explored(compiled(source, compiler, level, tmp_path / "out"), "", "jobs=1")
-    places = "assembly.c:4, assembly.c:12, pauses.h:1"
+    places = "assembly.c:4, assembly.c:13, pauses.h:3"
     assert said.endswith(f", 1 threads, not seen: inline assembly at {places}\n"), said
+
+
+# Each thread writes its own word and reads the other's: both cannot find nothing behind a fence.
+STORE_BUFFERING = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int words[2];
+static int found[2];
+static void* writes(void* which) {
+  const int me = which != 0;
+  atomic_store_explicit(&words[me], 1, memory_order_relaxed);
+  __asm__ volatile(FENCE);
+  found[me] = atomic_load_explicit(&words[1 - me], memory_order_relaxed);
+  return 0;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, writes, words);
+  writes(0);
+  pthread_join(other, 0);
+  assert(found[0] || found[1]);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize(
+    ("assembly", "how"),
+    [
+        ('"mfence" ::: "memory"', "passed"),
+        ('"lock; addl $0,-4(%%rsp)" ::: "memory", "cc"', "passed"),
+        ('"lock orq $0x0, (%%rsp)" ::: "memory"', "passed"),
+        ('"mfence"', "failed"),  # the compiler may move what stands around it
+        ('"" ::: "memory"', "failed"),
+        ('"sfence" ::: "memory"', "failed"),
+        ('"rep; nop" ::: "memory"', "failed"),
+    ],
+)
+def test_fences_in_assembly(
+    assembly: str, how: str, compiler: str, level: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "fence.c"
+    source.write_text(STORE_BUFFERING.replace("FENCE", assembly))
+    _, said = explored(compiled(source, compiler, level, tmp_path / "out"), "", "jobs=1")
+    assert f"explored: {how}: " in said, said
 
 
 SIGNALS = """

@@ -364,6 +364,25 @@ void exception_in_section() {
       [&] { const std::scoped_lock lock(mutex); });
 }
 
+// A thread that begins behind another's end, though in no order with it, and is joined.
+void thread_behind_another() {
+  std::atomic<bool> ended{false};
+  const auto makes_and_joins = [] {
+    int written = 0;
+    std::thread([&] { written = 1; }).join();
+    assert(written == 1);
+  };
+  both(
+      [&] {
+        while (!ended.load(relaxed)) std::this_thread::yield();
+        makes_and_joins();
+      },
+      [&] {
+        makes_and_joins();
+        ended.store(true, relaxed);
+      });
+}
+
 void exception_leaves_thread() {
   std::thread thread([] { throw std::runtime_error("nobody catches it"); });
   thread.join();
@@ -416,6 +435,7 @@ const scenario_program::scenario all[] = {
     {"exception_unlocks", exception_in_section<true>},
     {"exception_leaves_locked", exception_in_section<false>},
     {"exception_leaves_thread", exception_leaves_thread},
+    {"thread_behind_another", thread_behind_another},
 };
 
 }  // namespace

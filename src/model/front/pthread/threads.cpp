@@ -49,8 +49,11 @@ bool change_owner(thread_record& r, std::uint32_t from, std::uint32_t to, std::u
   return true;
 }
 
+// Where the program runs several times, each thread has a record that had no user before: that who
+// took it comes behind that user is in no order of the program's.
 thread_record* take_record(std::uint32_t owner) {
-  for (std::size_t i = 1; i < most_threads; ++i) {
+  std::size_t i = engine::runs_again() ? highest.load(std::memory_order_relaxed) : 1;  // [H]
+  for (; i < most_threads; ++i) {
     std::uint32_t expected = thread_record::unused;
     if (table[i].status.load(std::memory_order_relaxed) != expected ||  // [G]
         !table[i].status.compare_exchange_strong(expected, owner,

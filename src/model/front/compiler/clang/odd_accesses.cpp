@@ -85,7 +85,8 @@ struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
     if (!function.hasFnAttribute(llvm::Attribute::SanitizeThread))
       return llvm::PreservedAnalyses::all();
     const std::vector<access> found = odd_accesses(function);
-    const bool weak = weak_exchanges::call_all(function);
+    bool changed = weak_exchanges::call_all(function);
+    changed |= unseen::show_fences(function);
     for (const access& each : found) {
       llvm::IRBuilder<> code(each.at);
       const llvm::FunctionCallee hook = function.getParent()->getOrInsertFunction(
@@ -94,8 +95,8 @@ struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
       code.CreateCall(hook, {code.CreatePointerCast(each.pointer, code.getInt8PtrTy()),
                              code.getInt64(each.bytes)});
     }
-    return found.empty() && !weak ? llvm::PreservedAnalyses::all()
-                                  : llvm::PreservedAnalyses::none();
+    return found.empty() && !changed ? llvm::PreservedAnalyses::all()
+                                     : llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }  // also without optimization
 };

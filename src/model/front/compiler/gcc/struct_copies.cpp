@@ -9,7 +9,7 @@
 //
 // Also written down, in the section .syncopate.unseen of the object: where inline assembly stands
 // that may touch memory (file:line, a string each). What it does no machine sees; the explored one
-// says so (names/unseen.h).
+// says so (names/unseen.h). But where it is a fence, one of the language is put before it.
 //
 //   g++ -fsanitize=thread -fplugin=libsyncopate-gcc12.so ...
 
@@ -28,6 +28,7 @@
 #include <gimple-expr.h>
 #include <gimple-iterator.h>
 #include <gimplify.h>
+#include <memmodel.h>
 #include <output.h>
 #include <ssa.h>
 #include <tree-cfg.h>
@@ -35,6 +36,8 @@
 #include <tree-pass.h>
 #include <tree-ssa-alias.h>
 // clang-format on
+
+#include "model/front/compiler/fences.h"
 
 #include <cstdio>
 #include <cstring>
@@ -47,6 +50,8 @@ int plugin_is_GPL_compatible;
 #pragma GCC visibility pop
 
 namespace {
+
+namespace fences = syncopate::fences;
 
 // ---- structs ------------------------------------------------------------------------------------
 
@@ -119,14 +124,19 @@ bool take_arguments_apart(gimple_stmt_iterator& at, gcall* call) {
 
 std::set<std::string> places;
 
-// An operand, a clobber or a bracket of the template says that it may.
-bool may_touch_memory(const gasm* each) {
-  const char* const text = gimple_asm_string(each);
-  if (text[std::strspn(text, " \t\n;")] == '\0') return false;  // it only holds the compiler back
+bool clobbers_memory(const gasm* each) {
   for (unsigned i = 0; i < gimple_asm_nclobbers(each); ++i) {
     const tree clobber = TREE_VALUE(gimple_asm_clobber_op(each, i));
     if (std::strcmp(TREE_STRING_POINTER(clobber), "memory") == 0) return true;
   }
+  return false;
+}
+
+// An operand, a clobber or a bracket of the template says that it may.
+bool may_touch_memory(const gasm* each) {
+  const char* const text = gimple_asm_string(each);
+  if (fences::meaning_of(text) != fences::meaning::other) return false;
+  if (clobbers_memory(each)) return true;
   const auto is_in_memory = [](tree operand) {
     const tree constraint = TREE_VALUE(TREE_PURPOSE(operand));
     return std::strpbrk(TREE_STRING_POINTER(constraint), "mogVQ<>") != nullptr;
@@ -142,6 +152,16 @@ void note(const gasm* each) {
   const expanded_location place = expand_location(gimple_location(each));
   if (place.file != nullptr && may_touch_memory(each))
     places.insert(std::string(place.file) + ':' + std::to_string(place.line));
+}
+
+bool show_fence(gimple_stmt_iterator& at, const gasm* each) {
+  if (fences::meaning_of(gimple_asm_string(each)) != fences::meaning::fence) return false;
+  if (!clobbers_memory(each)) return false;  // none for the compiler
+  gimple* const fence = gimple_build_call(builtin_decl_explicit(BUILT_IN_ATOMIC_THREAD_FENCE), 1,
+                                          build_int_cst(integer_type_node, MEMMODEL_SEQ_CST));
+  gimple_set_location(fence, gimple_location(each));
+  gsi_insert_before(&at, fence, GSI_SAME_STMT);
+  return true;
 }
 
 void write_places(void*, void*) {
@@ -171,7 +191,10 @@ struct pass final : gimple_opt_pass {
     FOR_EACH_BB_FN(block, of) {
       for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
         gimple* const each = gsi_stmt(at);
-        if (const auto* const assembly = dyn_cast<gasm*>(each)) note(assembly);
+        if (const auto* const assembly = dyn_cast<gasm*>(each)) {
+          note(assembly);
+          changed |= show_fence(at, assembly);
+        }
         auto* const call = dyn_cast<gcall*>(each);
         if (call == nullptr || gimple_call_internal_p(call) ||
             gimple_call_builtin_p(call, BUILT_IN_NORMAL))

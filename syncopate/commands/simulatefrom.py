@@ -26,6 +26,8 @@ def main(options: dict[str, str]) -> int:
     whatifoutput.check(options)
     record = bundle.read_one(options["--from"])
     path = machinefiles.find(machine)
+    if not machinefiles.has_transactions(machinefiles.read(path)):
+        changes = _without_transactions(changes, machine, "--what" in options)
     analysis = Analysis(record)
     use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
@@ -43,6 +45,17 @@ def main(options: dict[str, str]) -> int:
     if "--figure" in options:
         whatifoutput.draw(options["--figure"], use, machine, found)
     return 0
+
+
+def _without_transactions(
+    changes: list[whatif.Change], machine: str, asked: bool
+) -> list[whatif.Change]:
+    """Those that a machine without transactions can make; a Failure where another one is asked for:
+    the replay would take the lock, and its answer be none of elision."""
+    kept = [each for each in changes if not each.needs_transactions]
+    if asked and len(kept) != len(changes):
+        raise Failure(f"--what elide: machine {machine} has no transactions", BAD_USE)
+    return kept
 
 
 def numbers(option: str, text: str) -> list[int]:

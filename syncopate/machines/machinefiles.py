@@ -58,6 +58,11 @@ def read(path: str) -> dict:
     return boundedfile.read_toml(path)
 
 
+def has_transactions(machine: dict) -> bool:
+    htm = machine.get("htm")
+    return isinstance(htm, dict) and bool(htm.get("present"))
+
+
 def summary(machine: dict) -> dict[str, str]:
     """The figures that a list of machines shows. A missing one is "?": the runtime says more."""
     topology = machine.get("topology", {})

@@ -18,6 +18,7 @@ from syncopate.machines import machinefiles
 from syncopate.records.lockuse import LockUse
 
 FOREIGN = "SYNCOPATE_FOREIGN_"  # variables that put other programs onto a simulated machine
+ELIDED = "elided_auto"  # what the replay calls `auto` with elision
 REPLAY = "libexec/syncopate/replay.simulated"
 DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
 READS, CONFLICTS = 90, 10  # percent, where the question names none
@@ -41,6 +42,10 @@ class Change:
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     assumption: str = ""
+
+    @property
+    def needs_transactions(self) -> bool:
+        return self.after.get("lock") == ELIDED
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def parse(text: str) -> Change:
     if kind == "elide" and (number is None or number <= 100):
         shared = {"conflicts": str(CONFLICTS if number is None else number)}
         note = f"{shared['conflicts']} % of the sections conflict: not in a record (elide=N)"
-        return Change(text, "elide", shared, {**shared, "lock": "elided_auto"}, note)
+        return Change(text, "elide", shared, {**shared, "lock": ELIDED}, note)
     raise Failure(
         f"--what {text}: no such change; there are lock=NAME, halve, length=PERCENT, move=PERCENT,"
         " shard=N, rwlock[=PERCENT], elide[=PERCENT]",

@@ -250,7 +250,22 @@ def simulate(cli, native, builder, tmp_path, *words, replay=REPLAY, **others):
     program.write_text(replay)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     record = builder.write(tmp_path / "some.rec")
-    return cli("simulate", "--from", record, "--machine", "test-4c", *words, **others)
+    machine = () if "--machine" in words else ("--machine", "test-4c")
+    return cli("simulate", "--from", record, *machine, *words, **others)
+
+
+def test_elision_is_for_machines_with_transactions(cli, native, tmp_path):
+    """Elsewhere the replay would take the lock, and what it says be told as elision's."""
+    for machine, has in (("test-4c", True), ("small-2c", False)):
+        done = simulate(cli, native, two_threads(), tmp_path, "--machine", machine)
+        assert done.returncode == 0, done.stderr
+        assert "halve the section" in done.stdout
+        assert ("elide" in done.stdout) == has
+        for change in ("elide", "elide=3", "halve,elide"):
+            words = ("--machine", machine, "--what", change)
+            done = simulate(cli, native, two_threads(), tmp_path, *words)
+            assert done.returncode == (0 if has else 2)
+            assert has or "machine small-2c has no transactions" in one_line(done)
 
 
 def test_settings_of_the_user_are_not_those_of_the_replays(cli, native, tmp_path):

@@ -2,12 +2,15 @@
 known: a line of call_table.cpp, a function that is written by hand, or listed here with the reason
 why a race with what it writes need not be seen, or is not."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
-from modeled import BUILD, ROOT
+import pytest
+from modeled import BUILD, ROOT, build
 
+LIBRARIES = ("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6")
 TABLE = ROOT / "src/model/explored/run/call_table.cpp"
 LIBRARY = Path(BUILD) / "lib/libsyncopate-explored.so"
 
@@ -102,9 +105,9 @@ def headers() -> list[str]:
     return sorted({name for name in names if not PARTS.match(name)})
 
 
-def preprocessed(names: list[str]) -> str | None:
+def preprocessed(names: list[str], *options: str) -> str | None:
     done = subprocess.run(
-        ["gcc", "-D_GNU_SOURCE", "-E", "-P", "-x", "c", "-"],
+        ["gcc", *options, "-D_GNU_SOURCE", "-E", "-P", "-x", "c", "-"],
         input="".join(f"#include <{name}>\n" for name in names),
         check=False,
         capture_output=True,
@@ -195,9 +198,9 @@ def reason_of(name: str) -> str | None:
     return next((why for why, what in NOT_WRITTEN.items() if re.fullmatch(what, name)), None)
 
 
-def exported() -> set[str]:
+def exported(library: Path = LIBRARY) -> set[str]:
     said = subprocess.run(
-        ["nm", "-D", "--defined-only", LIBRARY],
+        ["nm", "-D", "--defined-only", library],
         check=True,
         capture_output=True,
         text=True,
@@ -231,3 +234,65 @@ def test_every_function_that_keeps_something_is_known() -> None:
     rows = (ROOT / "tests/explored_engine/verdicts/table.txt").read_text(encoding="utf-8")
     tried = set(re.findall(r"^kept_results.c +(\w+)", rows, re.M))
     assert {"asctime", "drand48", "readdir", "getopt", "strtok"} <= tried & (UNSAFE - safe)
+
+
+# What getline() becomes, and whatever else a header defines inline where it is compiled with -O.
+INLINE = re.compile(r"extern\s+(?:__)?inline\b[^;{(]*?(\w+)\s*\([^;{]*\)\s*\{(.*?)\n\}", re.S)
+
+
+@pytest.mark.parametrize("machine", ["simulated", "explored"])
+def test_what_headers_make_of_known_calls_is_known(machine):
+    """Else a program that is optimized would go past the machine, which knows the calls' names."""
+    ours = exported(Path(BUILD) / f"lib/libsyncopate-{machine}.so")
+    (libc,) = (path for path in map(Path, LIBRARIES) if path.exists())
+    theirs = exported(libc)
+    text = "\n".join(filter(None, (preprocessed([name], "-O2") for name in headers())))
+    found, unknown = set(), set()
+    for each in INLINE.finditer(without_calls_of("__attribute__", text)):
+        called = set(re.findall(r"\b(\w+)\s*\(", each[2])) & theirs
+        found.add(each[1])
+        if each[1] in ours and not called <= ours:
+            unknown.add((each[1], *sorted(called - ours)))
+    assert {"getline", "getchar", "vprintf"} <= found
+    assert unknown == set()
+
+
+LINES = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static int ends[2];
+static void* send_lines(void* nothing) {
+  for (int i = 0; i < 3; ++i) {
+    usleep(1000);
+    if (write(ends[1], "line\n", 5) != 5) return nothing;
+    dprintf(ends[1], "line %d\n", i);
+  }
+  close(ends[1]);
+  return nothing;
+}
+int main() {
+  if (pipe(ends) != 0) return 1;
+  FILE* lines = fdopen(ends[0], "r");
+  pthread_t sender;
+  pthread_create(&sender, nullptr, send_lines, nullptr);
+  char* line = nullptr;
+  size_t room = 0;
+  int count = 0;
+  while (getline(&line, &room, lines) > 0) ++count;
+  pthread_join(sender, nullptr);
+  printf("%d\n", count);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3"])
+def test_lines_of_an_own_pipe_come_under_every_compiler(tmp_path, compiler, level):
+    """A getline() that waits in the kernel would keep the thread that sends from running."""
+    program = build(tmp_path, "lines", LINES, options=(f"--compiler={compiler}", level))
+    done = subprocess.run(
+        [program], capture_output=True, text=True, timeout=100, check=False,
+        env={**os.environ, "SYNCOPATE_QUIET": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr

@@ -2,10 +2,14 @@
 
 #include <pthread.h>
 
+#include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/pthread/callers.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/threads/arch.h"
+
+// Where the linker puts this library's first byte and the end of its code.
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], etext[];
 
 namespace syncopate::instrument {
 
@@ -33,6 +37,17 @@ void section_called(const char* function, engine::place where) {
   if (observer == nullptr) return;
   const engine::place by = cpp_library_code.has(where) ? program_caller(where) : where;
   on_engine([&] { observer->called(function, by); });
+}
+
+static bool from_machine(engine::place where) noexcept {
+  return where >= __ehdr_start && where < etext;
+}
+
+void end_transaction(const char* function, engine::place where) {
+  // A stand-in may ask others for the program.
+  if (!by_program(where) || from_machine(where)) return;
+  section_called(function, where);
+  if (in_transaction()) on_engine([&] { engine::htm_unfriendly(where); });
 }
 
 lock_call running_lock_call(const fiber* of) noexcept {

@@ -27,6 +27,8 @@ void section_begun(const volatile void* lock, bool shared, engine::place where);
 void section_ended(const volatile void* lock);
 // By the program, also through the C++ library; function: a literal.
 void section_called(const char* function, engine::place where);
+// The same for what enters the kernel at once; a hardware transaction of the program ends there.
+void end_transaction(const char* function, engine::place where);
 
 // The lock that a thread is taking, by a call of pthread's that has not returned yet; null: none.
 struct lock_call {

@@ -8,6 +8,7 @@
 #include <sys/msg.h>
 #include <unistd.h>
 
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/blocking.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/options.h"
@@ -40,11 +41,13 @@ using namespace syncopate::instrument;
   return result
 
 SYNCOPATE_EXPORT ssize_t msgrcv(int queue, void* to, std::size_t bytes, long type, int flags) {
+  end_transaction("msgrcv", SYNCOPATE_CALLER);
   if ((flags & IPC_NOWAIT) != 0) return SYNCOPATE_REAL(msgrcv)(queue, to, bytes, type, flags);
   TRY_OR_REFUSE(msgrcv, ENOMSG, SYNCOPATE_REAL(msgrcv)(queue, to, bytes, type, flags | IPC_NOWAIT),
                 queue, to, bytes, type, flags);
 }
 SYNCOPATE_EXPORT int flock(int file, int how) noexcept {
+  end_transaction("flock", SYNCOPATE_CALLER);
   if ((how & LOCK_NB) != 0) return SYNCOPATE_REAL(flock)(file, how);
   TRY_OR_REFUSE(flock, EWOULDBLOCK, SYNCOPATE_REAL(flock)(file, how | LOCK_NB), file, how);
 }

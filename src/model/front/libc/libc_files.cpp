@@ -254,11 +254,13 @@ SYNCOPATE_EXPORT int epoll_ctl(int file, int what, int of, epoll_event* event) n
 }
 // Ready when a file is that it was told of.
 SYNCOPATE_EXPORT int epoll_create(int size) noexcept {
+  end_transaction("epoll_create", SYNCOPATE_CALLER);
   const int file = SYNCOPATE_REAL(epoll_create)(size);
   if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
   return note_opened(file, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int epoll_create1(int flags) noexcept {
+  end_transaction("epoll_create1", SYNCOPATE_CALLER);
   const int file = SYNCOPATE_REAL(epoll_create1)(flags);
   if (by_program(SYNCOPATE_CALLER) && !syncopate::engine::runs_again()) note_own_files(file);
   return note_opened(file, SYNCOPATE_CALLER);
@@ -306,18 +308,22 @@ SYNCOPATE_EXPORT int shutdown(int file, int how) noexcept {
   return result
 
 SYNCOPATE_EXPORT int pipe(int* ends) noexcept {
+  end_transaction("pipe", SYNCOPATE_CALLER);
   const int result = SYNCOPATE_REAL(pipe)(ends);
   NOTE_PAIR(ends, result);
 }
 SYNCOPATE_EXPORT int pipe2(int* ends, int flags) noexcept {
+  end_transaction("pipe2", SYNCOPATE_CALLER);
   const int result = SYNCOPATE_REAL(pipe2)(ends, flags);
   NOTE_PAIR(ends, result);
 }
 SYNCOPATE_EXPORT int socketpair(int domain, int type, int protocol, int* ends) noexcept {
+  end_transaction("socketpair", SYNCOPATE_CALLER);
   const int result = SYNCOPATE_REAL(socketpair)(domain, type, protocol, ends);
   NOTE_PAIR(ends, result);
 }
 SYNCOPATE_EXPORT int eventfd(unsigned count, int flags) noexcept {
+  end_transaction("eventfd", SYNCOPATE_CALLER);
   const int file = SYNCOPATE_REAL(eventfd)(count, flags);
   if (by_program(SYNCOPATE_CALLER)) note_own_files(file);
   return file;
@@ -339,6 +345,7 @@ SYNCOPATE_EXPORT int eventfd_write(int file, eventfd_t value) {
 // ---- timers -------------------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
+  end_transaction("timerfd_create", SYNCOPATE_CALLER);
   if (!by_program(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(timerfd_create)(clock, flags);
   if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME && clock != CLOCK_BOOTTIME) {
     errno = EINVAL;
@@ -353,6 +360,7 @@ SYNCOPATE_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
 
 SYNCOPATE_EXPORT int timerfd_settime(int file, int flags, const itimerspec* to,
                                      itimerspec* before) noexcept {
+  end_transaction("timerfd_settime", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, before);
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where) || !is_timer(file))
@@ -370,6 +378,7 @@ SYNCOPATE_EXPORT int timerfd_settime(int file, int flags, const itimerspec* to,
   return 0;
 }
 SYNCOPATE_EXPORT int timerfd_gettime(int file, itimerspec* current) noexcept {
+  end_transaction("timerfd_gettime", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, current);
   if (!by_program(SYNCOPATE_CALLER) || !is_timer(file))
     return SYNCOPATE_REAL(timerfd_gettime)(file, current);

@@ -38,14 +38,6 @@
 namespace syncopate::instrument {
 namespace {
 
-void end_transaction(const char* function, engine::place where) {
-  if (!by_program(where)) return;
-  section_called(function, where);
-  if (!in_transaction()) return;
-  const engine_scope inside;
-  engine::htm_unfriendly(where);
-}
-
 template <class Call>
 auto take(std::FILE* stream, const char* name, engine::place where, Call call) -> decltype(call()) {
   const int file = fileno_unlocked(stream);
@@ -72,9 +64,10 @@ auto take(std::FILE* stream, const char* name, engine::place where, Call call) -
 }
 
 template <class Call>
-ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, Call call) {
+ssize_t put_all(const char* name, int file, const void* from, std::size_t n, engine::place where,
+                Call call) {
   test_cancel();
-  end_transaction("write", where);
+  end_transaction(name, where);
   charge_call(file, call_kind::transfers, where);
   call_reads(from, n, where);
   const bool blocks = may_block(file);
@@ -269,17 +262,45 @@ PUT(writev, call_reads_parts(from, parts_of(n), where), (int file, const iovec* 
 SYNCOPATE_EXPORT ssize_t write(int file, const void* from, std::size_t n) {
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where)) return SYNCOPATE_REAL(write)(file, from, n);
-  return put_all(file, from, n, where, [&](const void* at, std::size_t left) {
+  return put_all("write", file, from, n, where, [&](const void* at, std::size_t left) {
     return SYNCOPATE_REAL(write)(file, at, left);
   });
 }
 SYNCOPATE_EXPORT ssize_t send(int file, const void* from, std::size_t n, int flags) {
   const auto* const where = SYNCOPATE_CALLER;
   if (!by_program(where)) return SYNCOPATE_REAL(send)(file, from, n, flags);
-  return put_all(file, from, n, where, [&](const void* at, std::size_t left) {
+  return put_all("send", file, from, n, where, [&](const void* at, std::size_t left) {
     return SYNCOPATE_REAL(send)(file, at, left, flags);
   });
 }
+// A format for a file, without a stream.
+static int put_format(int file, const char* format, std::va_list list, const char* name,
+                      syncopate::engine::place where) {
+  auto* const real = SYNCOPATE_REAL(vdprintf);
+  if (!by_program(where)) return real(file, format, list);
+  test_cancel();
+  end_transaction(name, where);
+  charge_call(file, call_kind::transfers, where);
+  call_reads_format(format, list, where);
+  return cooperate(file, POLLOUT, where, [&] {
+    std::va_list again;
+    va_copy(again, list);
+    const int put = real(file, format, again);
+    va_end(again);
+    return put;
+  });
+}
+SYNCOPATE_EXPORT int vdprintf(int file, const char* format, std::va_list list) {
+  return put_format(file, format, list, "vdprintf", SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT int dprintf(int file, const char* format, ...) {
+  std::va_list list;
+  va_start(list, format);
+  const int put = put_format(file, format, list, "dprintf", SYNCOPATE_CALLER);
+  va_end(list);
+  return put;
+}
+
 // What compilers make of these calls where they know how large the buffer is.
 TAKE_INTO(__read_chk, call_wrote(to, got, where),
           (int file, void* to, std::size_t n, std::size_t room), file, to, n, room)
@@ -389,8 +410,23 @@ TAKE(int, getchar, (), stdin, )
 PASS_ON(int, ungetc, stream, (int c, std::FILE* stream), c, stream)
 TAKE_TO(ssize_t, getline, if (got >= 0) wrote_line(to, n, std::size_t(got), where),
         (char** to, std::size_t* n, std::FILE* stream), stream, to, n, stream)
-TAKE_TO(ssize_t, getdelim, if (got >= 0) wrote_line(to, n, std::size_t(got), where),
-        (char** to, std::size_t* n, int end, std::FILE* stream), stream, to, n, end, stream)
+static ssize_t take_until(int end, char** to, std::size_t* n, std::FILE* stream, const char* name,
+                          syncopate::engine::place where) {
+  auto* const real = SYNCOPATE_REAL(getdelim);
+  if (!by_program(where)) return real(to, n, end, stream);
+  end_transaction(name, where);
+  const stream_call held(stream, name, where);
+  const ssize_t got = take(stream, name, where, [&] { return real(to, n, end, stream); });
+  if (got >= 0) wrote_line(to, n, std::size_t(got), where);
+  return got;
+}
+SYNCOPATE_EXPORT ssize_t getdelim(char** to, std::size_t* n, int end, std::FILE* stream) {
+  return take_until(end, to, n, stream, "getdelim", SYNCOPATE_CALLER);
+}
+// What the C library's header makes of getline() from -O1 on.
+SYNCOPATE_EXPORT ssize_t __getdelim(char** to, std::size_t* n, int end, std::FILE* stream) {
+  return take_until(end, to, n, stream, "getline", SYNCOPATE_CALLER);
+}
 PASS_ON(int, setvbuf, stream, (std::FILE * stream, char* buffer, int mode, std::size_t n), stream,
         buffer, mode, n)
 PASS_ON(int, fseek, stream, (std::FILE * stream, long offset, int from), stream, offset, from)

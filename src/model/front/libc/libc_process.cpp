@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/random_numbers.h"
@@ -183,10 +184,12 @@ SYNCOPATE_EXPORT std::size_t strftime(char* to, std::size_t room, const char* fo
 // ---- folders and files --------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int chdir(const char* to) noexcept {
+  end_transaction("chdir", SYNCOPATE_CALLER);
   note_directory(SYNCOPATE_CALLER);
   return SYNCOPATE_REAL(chdir)(to);
 }
 SYNCOPATE_EXPORT int fchdir(int to) noexcept {
+  end_transaction("fchdir", SYNCOPATE_CALLER);
   note_directory(SYNCOPATE_CALLER);
   return SYNCOPATE_REAL(fchdir)(to);
 }
@@ -198,6 +201,7 @@ SYNCOPATE_EXPORT mode_t umask(mode_t mask) noexcept {
 
 #define OPENS(name, parameters, arguments)                                \
   SYNCOPATE_EXPORT int name parameters noexcept {                         \
+    end_transaction(#name, SYNCOPATE_CALLER);                             \
     return note_opened(SYNCOPATE_REAL(name) arguments, SYNCOPATE_CALLER); \
   }
 OPENS(memfd_create, (const char* called, unsigned flags), (called, flags))
@@ -210,6 +214,7 @@ static int note_same(int result, int file, syncopate::engine::place where) {
   return note_opened(result, where);
 }
 SYNCOPATE_EXPORT int dup(int file) noexcept {
+  end_transaction("dup", SYNCOPATE_CALLER);
   return note_same(SYNCOPATE_REAL(dup)(file), file, SYNCOPATE_CALLER);
 }
 template <class Call>
@@ -222,9 +227,11 @@ static int replace(int file, int other, syncopate::engine::place where, Call cal
   return note_same(call(), file, where);
 }
 SYNCOPATE_EXPORT int dup2(int file, int other) noexcept {
+  end_transaction("dup2", SYNCOPATE_CALLER);
   return replace(file, other, SYNCOPATE_CALLER, [=] { return SYNCOPATE_REAL(dup2)(file, other); });
 }
 SYNCOPATE_EXPORT int dup3(int file, int other, int flags) noexcept {
+  end_transaction("dup3", SYNCOPATE_CALLER);
   return replace(file, other, SYNCOPATE_CALLER,
                  [=] { return SYNCOPATE_REAL(dup3)(file, other, flags); });
 }
@@ -239,6 +246,7 @@ static int control(int file, int what, void* argument, syncopate::engine::place 
     va_start(arguments, what);                              \
     void* const argument = va_arg(arguments, void*);        \
     va_end(arguments);                                      \
+    end_transaction(#name, SYNCOPATE_CALLER);               \
     return control(file, what, argument, SYNCOPATE_CALLER); \
   }
 CONTROLS(fcntl)
@@ -246,17 +254,21 @@ CONTROLS(fcntl64)
 #undef CONTROLS
 
 SYNCOPATE_EXPORT int creat(const char* path, mode_t mode) {
+  end_transaction("creat", SYNCOPATE_CALLER);
   return note_opened(SYNCOPATE_REAL(creat)(path, mode), SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int creat64(const char* path, mode_t mode) {
+  end_transaction("creat64", SYNCOPATE_CALLER);
   return note_opened(SYNCOPATE_REAL(creat64)(path, mode), SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT DIR* opendir(const char* path) {
+  end_transaction("opendir", SYNCOPATE_CALLER);
   DIR* const folder = SYNCOPATE_REAL(opendir)(path);
   if (folder != nullptr) note_opened(::dirfd(folder), SYNCOPATE_CALLER);
   return folder;
 }
 SYNCOPATE_EXPORT int closedir(DIR* folder) {
+  end_transaction("closedir", SYNCOPATE_CALLER);
   note_closed(::dirfd(folder));
   if (by_program(SYNCOPATE_CALLER)) call_wrote(folder, 1, SYNCOPATE_CALLER);  // who reads it?
   return SYNCOPATE_REAL(closedir)(folder);

@@ -1,5 +1,6 @@
 // libc_random.cpp -- random numbers that the program asks of the system, of the C library and, by
 // std::random_device, of the processor; and files that hold such numbers.
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/random_numbers.h"
 
 #include <algorithm>
@@ -170,6 +171,7 @@ unsigned random_device_value(void* device) asm("_ZNSt13random_device9_M_getvalEv
     const auto mode = makes ? va_arg(list, mode_t) : mode_t{0};                           \
     va_end(list);                                                                         \
     const auto* const where = SYNCOPATE_CALLER;                                           \
+    end_transaction(#name, where);                                                        \
     const int told = (flags & O_ACCMODE) == O_RDONLY ? open_told(path, where) : -1;       \
     if (told >= 0) return note_opened(told, where);                                       \
     return note_opened(note_file(SYNCOPATE_REAL(name)(__VA_ARGS__), path, where), where); \

@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/blocking.h"
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
@@ -189,6 +190,7 @@ using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
 // ---- waiting ------------------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+  end_transaction("sigtimedwait", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigtimedwait)(set, info, limit);
@@ -199,12 +201,14 @@ SYNCOPATE_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const ti
   return wait_for_signal(set, info, limit, where);
 }
 SYNCOPATE_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  end_transaction("sigwaitinfo", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwaitinfo)(set, info);
   return wait_for_signal(set, info, nullptr, where);
 }
 SYNCOPATE_EXPORT int sigwait(const sigset_t* set, int* signal) {
+  end_transaction("sigwait", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, signal);
   const auto* const where = SYNCOPATE_CALLER;
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwait)(set, signal);
@@ -217,10 +221,12 @@ SYNCOPATE_EXPORT int sigwait(const sigset_t* set, int* signal) {
 }
 
 SYNCOPATE_EXPORT int pause() {
+  end_transaction("pause", SYNCOPATE_CALLER);
   if (!by_program(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(pause)();
   return wait_for_handler("pause", SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int sigsuspend(const sigset_t* mask) {
+  end_transaction("sigsuspend", SYNCOPATE_CALLER);
   const auto* const where = SYNCOPATE_CALLER;
   if (!is_machines(where)) {
     if (by_program(where) && has_other_threads()) refuse_to_block("sigsuspend");
@@ -255,6 +261,7 @@ SYNCOPATE_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before)
   return -1;
 }
 SYNCOPATE_EXPORT int signalfd(int file, const sigset_t* set, int flags) noexcept {
+  end_transaction("signalfd", SYNCOPATE_CALLER);
   if (is_machines(SYNCOPATE_CALLER)) note_signal_file(bits_of(*set));
   return SYNCOPATE_REAL(signalfd)(file, set, flags);
 }
@@ -296,6 +303,7 @@ SYNCOPATE_EXPORT void __longjmp_chk(struct __jmp_buf_tag to[1], int value) {
 // ---- sending ------------------------------------------------------------------------------------
 
 SYNCOPATE_EXPORT int kill(pid_t process, int signal) noexcept {
+  end_transaction("kill", SYNCOPATE_CALLER);
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, sent_by_user(signal)) == 0)
     return 0;
@@ -303,6 +311,7 @@ SYNCOPATE_EXPORT int kill(pid_t process, int signal) noexcept {
   return SYNCOPATE_REAL(kill)(of_system(process), signal);
 }
 SYNCOPATE_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
+  end_transaction("sigqueue", SYNCOPATE_CALLER);
   if (is_machines(SYNCOPATE_CALLER) && process == getpid() &&
       send(signal, queued(signal, value)) == 0)
     return 0;
@@ -310,6 +319,7 @@ SYNCOPATE_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noe
   return SYNCOPATE_REAL(sigqueue)(of_system(process), signal, value);
 }
 SYNCOPATE_EXPORT int raise(int signal) noexcept {
+  end_transaction("raise", SYNCOPATE_CALLER);
   if (is_machines(SYNCOPATE_CALLER) && send_to_thread(self_record().index, signal, nullptr) == 0)
     return 0;
   return SYNCOPATE_REAL(raise)(signal);

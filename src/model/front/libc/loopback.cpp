@@ -1,4 +1,5 @@
 #include "model/front/libc/loopback.h"
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/call_memory.h"
 
 #include <algorithm>
@@ -167,6 +168,7 @@ int accept_socket(int file, sockaddr* from, socklen_t* bytes, int flags) {
 using namespace syncopate::instrument;
 
 SYNCOPATE_EXPORT int socket(int domain, int type, int protocol) noexcept {
+  end_transaction("socket", SYNCOPATE_CALLER);
   const auto* const where = SYNCOPATE_CALLER;
   constexpr int kinds = ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
   const bool is_network = by_program(where) && has_network() && (type & kinds) == SOCK_STREAM &&
@@ -181,6 +183,7 @@ SYNCOPATE_EXPORT int socket(int domain, int type, int protocol) noexcept {
 }
 
 SYNCOPATE_EXPORT int bind(int file, const sockaddr* at, socklen_t bytes) noexcept {
+  end_transaction("bind", SYNCOPATE_CALLER);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
   const int port = mark != 0 ? port_in(at, bytes) : -1;
   if (port < 0) return SYNCOPATE_REAL(bind)(file, at, bytes);
@@ -188,6 +191,7 @@ SYNCOPATE_EXPORT int bind(int file, const sockaddr* at, socklen_t bytes) noexcep
 }
 
 SYNCOPATE_EXPORT int listen(int file, int room) noexcept {
+  end_transaction("listen", SYNCOPATE_CALLER);
   const auto* const where = SYNCOPATE_CALLER;
   const int result = SYNCOPATE_REAL(listen)(file, room);
   if (result == 0 && by_program(where) && has_client()) start_client(where);
@@ -195,6 +199,7 @@ SYNCOPATE_EXPORT int listen(int file, int room) noexcept {
 }
 
 SYNCOPATE_EXPORT int getsockname(int file, sockaddr* to, socklen_t* bytes) noexcept {
+  end_transaction("getsockname", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
   const written_room room(SYNCOPATE_CALLER, to, bytes);
@@ -202,6 +207,7 @@ SYNCOPATE_EXPORT int getsockname(int file, sockaddr* to, socklen_t* bytes) noexc
   return ask_name(SYNCOPATE_REAL(getsockname), file, mark, to, bytes);
 }
 SYNCOPATE_EXPORT int getpeername(int file, sockaddr* to, socklen_t* bytes) noexcept {
+  end_transaction("getpeername", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
   const written_room room(SYNCOPATE_CALLER, to, bytes);
@@ -212,6 +218,7 @@ SYNCOPATE_EXPORT int getpeername(int file, sockaddr* to, socklen_t* bytes) noexc
 // Protocols' options have no effect here, and read as 0.
 SYNCOPATE_EXPORT int setsockopt(int file, int level, int name, const void* value,
                                 socklen_t bytes) noexcept {
+  end_transaction("setsockopt", SYNCOPATE_CALLER);
   const bool is_network = by_program(SYNCOPATE_CALLER) && has_network() && mark_of(file) != 0;
   if (is_network && (is_of_protocol(level) || (level == SOL_SOCKET && name == SO_PRIORITY)))
     return 0;
@@ -219,6 +226,7 @@ SYNCOPATE_EXPORT int setsockopt(int file, int level, int name, const void* value
 }
 SYNCOPATE_EXPORT int getsockopt(int file, int level, int name, void* value,
                                 socklen_t* bytes) noexcept {
+  end_transaction("getsockopt", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, bytes);
   const int mark = by_program(SYNCOPATE_CALLER) && has_network() ? mark_of(file) : 0;
   const written_room room(SYNCOPATE_CALLER, value, bytes);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
@@ -78,6 +79,7 @@ SYNCOPATE_EXPORT int thrd_sleep(const timespec* time, timespec* remaining) {
 SYNCOPATE_EXPORT void thrd_yield() {
   if (!in_program()) return SYNCOPATE_REAL(thrd_yield)();
   const engine::place where = SYNCOPATE_CALLER;
+  end_transaction("thrd_yield", where);
   on_engine([&] { engine::yield(where); });
 }
 

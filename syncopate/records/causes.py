@@ -220,6 +220,15 @@ def _stuck(lock: dict, waits: list[dict], results: dict) -> Reason:
             "let its threads release it before they end, or make it robust (PTHREAD_MUTEX_ROBUST)",
             CERTAIN if holder["certain"] else LIKELY,
         )
+    for holder in (each for wait in waits for each in wait["holders"] if each["left_behind"]):
+        return Reason(
+            "open",
+            f"{why}: {in_sentence(holder['thread'])} had it when this process was forked, and is"
+            " not in it",
+            "let the child of a process with other threads do no more than exec, or take the lock"
+            " before each fork and release it after (pthread_atfork)",
+            CERTAIN,
+        )
     kinds = {each["thread"]: each["kind"] for each in results["open_waits"]}
     for deadlock in results["deadlocks"]:
         if lock["name"] not in deadlock["locks"]:

@@ -274,7 +274,10 @@ def _owner(memory: int, lock: Lock | None) -> int | None:
 def holders_of(wait: dict) -> str:
     """Whom a wait is for; with a question mark where the thread may have let go since."""
     names = [
-        each["thread"] + ("" if each["certain"] else "?") + (" (ended)" if each["ended"] else "")
+        each["thread"]
+        + ("" if each["certain"] else "?")
+        + (" (ended)" if each["ended"] else "")
+        + (" (before the fork)" if each["left_behind"] else "")
         for each in wait["holders"]
     ]
     return ", ".join(names) or "-"
@@ -349,11 +352,30 @@ class OpenWaits:
                     "thread": self.of.label(holder.thread),
                     "certain": holder.certain,
                     "ended": holder.ended,
+                    "left_behind": False,
                 }
                 for holder in each.holders
-            ],
+            ]
+            or [*self._left_behind(each)],
             "frames": [frame.as_data() for frame in frames],
         }
+
+    def _left_behind(self, each: Waiting) -> Iterator[dict]:
+        """The thread of another process that had the lock when this one was forked from it: nobody
+        here will let go of it. Its number is below this process's, as no own thread's is."""
+        if KIND_NAMES[each.wait.kind] not in LOST_KINDS:
+            return
+        thread = self.of.threads[each.thread]
+        seen = thread.seen if thread.seen.since == each.wait.since else None
+        holder = seen.holder if seen else each.wait.holder
+        locks = [x for x in self.of.group(each.wait.lock).locks if x.id == each.wait.lock]
+        private = locks and not self.of.shared_memory.identity(locks[0].address)
+        if not private or locks[0].object not in (recordformat.MUTEX, recordformat.RWLOCK):
+            return
+        known = {other.thread_id for other in self.of.threads.values()}
+        if 0 < holder < self.of.record.header.process_id and holder not in known:
+            label = self.of.holder_label(holder)
+            yield {"thread": label, "certain": True, "ended": False, "left_behind": True}
 
     def _or_longer(self) -> bool:
         """Whether the process may have gone on beyond what the record tells, as one may that was

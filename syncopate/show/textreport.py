@@ -79,7 +79,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
     _findings(console, results, pattern)
     for kind, title in SECTIONS.items():
         locks = _of_section(results["locks"], kind)
-        waited = [lock for lock in locks if lock["waited_ns"]]
+        waited = [lock for lock in locks if _is_waited_for(lock)]
         if not locks:
             continue
         console.print(f"\n{_title(kind, title, results['process'])}", style="bold cyan")
@@ -90,7 +90,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
                 _wait_table(console, waited)
         idle = len(locks) - len(waited)
         if idle:
-            taken = sum(lock["acquisitions"] for lock in locks if not lock["waited_ns"])
+            taken = sum(lock["acquisitions"] for lock in locks if not _is_waited_for(lock))
             uses = (
                 f", taken {'once' if taken == 1 else f'{count(taken)} times'}"
                 if kind in LOST
@@ -105,6 +105,11 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
     _speculation(console, results)
     _details(console, results, pattern)
     _blocks(console, results)
+
+
+def _is_waited_for(lock: dict) -> bool:
+    """Of a killed process a wait may begin with the last that is known of it."""
+    return bool(lock["waited_ns"] or lock.get("open"))
 
 
 def _title(section: str, title: str, process: dict) -> str:
@@ -383,7 +388,8 @@ def _details(console, results: dict, pattern: str | None) -> None:
         console.print(f"\n{terminal.none_matches(pattern, bool(results['locks']))}", style="bold")
         return
     if not heavy:
-        _say_that_none_waited(console, results)
+        if not any(lock["open"] for lock in results["locks"]):
+            _say_that_none_waited(console, results)
         return
     told = {found["lock"] for found in results["findings"]}
     console.print("\nWho waited, and who held it meanwhile", style="bold cyan")

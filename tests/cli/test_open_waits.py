@@ -13,6 +13,7 @@ from conftest import COMMAND, HERE, SECONDS, compile_c, run_cli
 from make_record import RecordBuilder
 
 from syncopate.base import terminal
+from syncopate.launch import kernelview
 from syncopate.records import processes
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import side_of
@@ -36,6 +37,8 @@ CIRCLES = {
     ),
     "itself": ("deadlock", "A m1 itself"),
 }  # fmt: skip
+WHY_NOT = kernelview.obstacle()
+needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 
 
@@ -258,7 +261,7 @@ def test_a_holder_that_was_seen_later_counts(tmp_path):
     [
         (1_050_000, (0, 0, 0), True),  # it was over when the lock's memory named it
         (1_150_000, (0, 0, 0), False),  # it may have let go of it before it ended
-        (1_050_000, (1_100_000, 0, 102), None),  # another one has it by now
+        (1_050_000, (1_100_000, 0, 5102), None),  # another one has it by now
     ],
 )
 def test_a_thread_that_ended_may_hold_a_lock(tmp_path, ended, seen, certain):
@@ -274,7 +277,8 @@ def test_a_thread_that_ended_may_hold_a_lock(tmp_path, ended, seen, certain):
     if certain is None:
         assert wait["holders"] == [] and "(ended)" not in text
         return
-    assert wait["holders"] == [{"thread": "dier/101", "certain": certain, "ended": True}]
+    holder = {"thread": "dier/101", "certain": certain, "ended": True, "left_behind": False}
+    assert wait["holders"] == [holder]
     assert finding["why"][0] == "1 thread waits for it still: dier/101, which had it, has ended"
     assert finding["reasons"][0]["sure"] == ("certain" if certain else "likely")
     assert "make it robust" in finding["do"][0]
@@ -293,7 +297,8 @@ def test_a_thread_that_a_kill_ended_is_no_cause(tmp_path, before_ms, is_over):
     builder.thread(101, "holder", end=end - round(before_ms * 1e6))
     results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
     (wait,), (finding,) = results["open_waits"], results["findings"]
-    assert wait["holders"] == [{"thread": "holder/101", "certain": False, "ended": is_over}]
+    holder = {"thread": "holder/101", "certain": False, "ended": is_over, "left_behind": False}
+    assert wait["holders"] == [holder]
     assert any("make it robust" in do for do in finding["do"]) == is_over
 
 
@@ -449,3 +454,67 @@ def test_who_waits_still_is_not_among_those_that_took_it_after_a_wait(tmp_path):
     assert (told["contended"], told["open"], told["contended_share"]) == (2, 2, 0.0)
     assert got(told) == 0
     assert side_of(told).contended == 0
+
+
+FORKED = """
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
+static void* keep(void* begun) {
+  pthread_mutex_lock(&kept);
+  pthread_barrier_wait(begun);
+  for (;;) pause();
+}
+int main(void) {
+  pthread_barrier_t begun;
+  pthread_t thread;
+  pthread_barrier_init(&begun, 0, 2);
+  pthread_create(&thread, 0, keep, &begun);
+  pthread_barrier_wait(&begun);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(3);
+    pthread_mutex_lock(&kept);
+  }
+  wait(0);
+  printf("%d\\n", child);
+}
+"""
+
+
+@pytest.mark.parametrize("how", [[], pytest.param(["--kernel"], marks=needs_kernel)], ids=str)
+def test_a_lock_that_another_thread_had_at_the_fork_is_said_to_be_held_by_it(tmp_path, how):
+    program = compile_c(FORKED, tmp_path / "x", "-g", "-pthread")
+    done = run_cli("record", *how, "-q", "-o", tmp_path / "r", "--", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    path = tmp_path / f"r.{done.stdout.strip()}"
+    found = json.loads(run_cli("report", "--json", path).stdout)["records"][0]
+    ((holder,),) = (each["holders"] for each in found["open_waits"])
+    assert holder["left_behind"] and holder["certain"]
+    text = run_cli("report", path).stdout
+    assert "(before the fork)" in text
+    assert "No thread waited for a lock" not in text and "nobody waited for" not in text
+    for finding in found["findings"]:  # none where the wait began with the last that is known
+        assert "had it when this process was forked, and is not in it" in finding["why"][0]
+        assert "pthread_atfork" in finding["do"][0]
+
+
+@pytest.mark.parametrize(
+    ("holder", "maps", "told"),
+    [(99, "", True), (100, "", False), (101, "", False), (5000, "", False),
+     (99, "9000-b000 rw-s 00000000 00:01 77 /dev/shm/x\n", False)],
+)  # fmt: skip
+def test_who_is_in_this_process_or_shares_the_lock_is_not_left_behind(tmp_path, holder, maps, told):
+    """Own threads have numbers above the process's (4242 here), or are known."""
+    builder = RecordBuilder()
+    builder.flags = 0
+    builder.maps = maps
+    one, _ = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_100_000, one, holder))
+    builder.thread(101, "dier", end=1_050_000)
+    results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+    (wait,), (finding,) = results["open_waits"], results["findings"]
+    assert any(each["left_behind"] for each in wait["holders"]) == told
+    assert ("was forked" in finding["why"][0]) == told

@@ -12,7 +12,7 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import causes, holdlengths, knowncalls, lockfigures
 from syncopate.records.lockfigures import BUSY_DO
-from syncopate.records.naming import without_starters
+from syncopate.records.naming import is_runtime, without_starters
 from syncopate.records.sectioncode import Facts
 
 MOST_LOCKS = 3
@@ -215,11 +215,14 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
 
 def _where(lock: dict, results: dict) -> Iterator[str]:
     """Where it is released, where one stack has most of the time; of Java's monitors, where their
-    holders are meanwhile."""
+    holders are meanwhile. A function that released it by its last act, a jump, may have left no
+    return address: what is on the stack besides, run-time libraries, says nothing."""
     by_jvm = results["process"]["recorder"] == "jvm"
     for stack in lock["holders"][:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
-        if own and stack["share"] >= lockfigures.MOSTLY:
+        if all(is_runtime(frame["module"]) for frame in own):
+            continue
+        if stack["share"] >= lockfigures.MOSTLY:
             meanwhile = by_jvm and not causes.releases_in_java(stack)
             what = "who holds it is meanwhile in " if meanwhile else "it is held until "
             shown = knowncalls.with_programs_own(own) if by_jvm else own[:2]

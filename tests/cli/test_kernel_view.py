@@ -627,6 +627,34 @@ def test_a_function_that_ends_by_a_jump_is_named(tmp_path):
     assert any("held until lets_go" in why for why in found["findings"][0]["why"])
 
 
+BEGUN_BY_THE_LIBRARY = """
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void once(void* x) {
+  pthread_mutex_lock(&mutex);
+  usleep(20000);
+  pthread_mutex_unlock(&mutex);  // a jump
+}
+int main(void) {
+  pthread_t threads[12];
+  for (int i = 0; i < 12; i++) pthread_create(&threads[i], 0, (void* (*)(void*))once, 0);
+  for (int i = 0; i < 12; i++) pthread_join(threads[i], 0);
+}
+"""
+
+
+@pytest.mark.parametrize("how", [(), pytest.param(("--kernel",), marks=needs_kernel)], ids=str)
+def test_run_time_libraries_are_not_where_a_lock_is_released(tmp_path, how):
+    """Of a thread's function that ends by a jump nothing is on the stack but what began it."""
+    program = compile_c(BEGUN_BY_THE_LIBRARY, tmp_path / "x", "-g", "-O2", "-pthread")
+    assert run_cli("record", *how, "-q", "-o", tmp_path / "r", "--", program).returncode == 0
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    (finding,) = found["findings"]
+    assert finding["lock"] == "mutex"
+    assert not any("held until" in why for why in finding["why"]), finding["why"]
+
+
 ALLOCATES = """
 #include <malloc.h>
 #include <pthread.h>

@@ -187,9 +187,9 @@ class Edits:
         for start, end, to, before, behind in self._moves:
             inner = [edit for edit in edits if start <= edit[0] and edit[1] <= end]
             edits = [edit for edit in edits if edit not in inner]
-            moved = _spliced(text, start, end, inner)
+            moved = _spliced(text, start, end, _with_lines(text, start, end, inner))
             edits += [(start, end, ""), (to, to, f"{before}{moved}{behind}")]
-        return sorted(edits, key=lambda edit: edit[:2])
+        return sorted(_with_lines(text, 0, len(text), edits), key=lambda edit: edit[:2])
 
     def apply(self, text: str) -> str:
         return _spliced(text, 0, len(text), self._resolved(text))
@@ -214,6 +214,23 @@ class Edits:
                 return start
             shift += len(by) - (end - start)
         return offset - shift
+
+
+def _with_lines(
+    text: str, low: int, high: int, edits: list[tuple[int, int, str]]
+) -> list[tuple[int, int, str]]:
+    """The edits between two offsets, where a line of which nothing but blanks is left goes, too."""
+    found = []
+    for one in edits:
+        start, end, by = one
+        first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end) + 1
+        left = text[first:start] + text[end:last]
+        others = (other for other in edits if other is not one)
+        alone = all(behind < first or last < before for before, behind, _ in others)
+        within = low <= first < last <= high
+        goes = not by and start < end and within and alone and not left.strip()
+        found.append((first, last, by) if goes else one)
+    return found
 
 
 def _spliced(text: str, start: int, end: int, edits: list[tuple[int, int, str]]) -> str:

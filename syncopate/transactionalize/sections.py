@@ -256,14 +256,23 @@ def _keeps_address(section: Section, of: Variable, within: list[Declaration], af
     )
 
 
+def _room(section: Section) -> tuple[int, int, str]:
+    """Where the lock's statement stands, with the blanks that a loop around it has left beside it,
+    on lines of their own, too (locks.py); and what indents it, where those before it go."""
+    text, start = section.text.text, section.lock.at
+    stop = re.compile(r" *(?:\n +(?=\n))*(?=\n)|").match(text, section.start).end()
+    lines = re.search(r"\n((?: +\n)+)( *)$", text[:start])
+    return (lines.start(1), stop, lines[2]) if lines else (start, stop, "")
+
+
 def write(section: Section, edits: Edits, number: int, restart: str) -> int:
     """Puts the section's edits; `restart` is a label to put before it, or "". Returns the number
     for the next label."""
     text = section.text
     word = "__transaction_atomic" if section.atomic else "__transaction_relaxed"
     before = "".join(f"{declaration} " for _, _, declaration, _ in section.hoisted) + restart
-    padding = re.compile(r" *(?=\n)|").match(text.code, section.start).end()
-    edits.replace(section.lock.at, padding, f"{before}{word} {{")
+    start, stop, indentation = _room(section)
+    edits.replace(start, stop, f"{indentation}{before}{word} {{")
     for start, stop, _, stays in section.hoisted:
         edits.replace(start, stop, stays)
     closed = text.statement_end(section.end)

@@ -9,6 +9,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
 from syncopate.transactionalize import bitfields, owners, semantic
@@ -72,8 +73,8 @@ class Program:
         for name in self.names:
             path = os.path.join(self.base, name)
             try:
-                with open(path, encoding="latin-1", newline="") as file:
-                    found[name] = file.read()
+                with boundedfile.open_plain(path) as file:
+                    found[name] = file.read().decode("latin-1")
             except OSError as error:
                 raise Failure(f"cannot read {path}: {error.strerror}", FAILED) from None
         return found

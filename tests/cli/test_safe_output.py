@@ -141,6 +141,7 @@ def test_reading_says_what_it_will_not_read(tmp_path):
         ["report", "--html", "page", "--policy", "NAME", "RECORD"],
         ["report", "--html", "page", "--whatif", "NAME", "RECORD"],
         ["diff", "RECORD", "NAME"],
+        ["bench", "compare", "NAME"],
         ["advise", "NAME"],
         ["run", "--policy", "NAME", "--", "true"],
         ["run", "--", "NAME"],

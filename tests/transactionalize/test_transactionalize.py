@@ -379,6 +379,15 @@ def test_a_file_that_does_not_compile_is_listed_and_the_rest_goes_on(tmp_path):
     assert (tmp_path / "out/bad.c").read_text() == bad.read_text()
 
 
+def test_pipes_and_devices_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.c")
+    (tmp_path / "zero.c").symlink_to("/dev/zero")
+    for name, what in (("pipe.c", "a pipe"), ("zero.c", "a device")):
+        done = transactionalize(tmp_path / name)
+        assert done.returncode == 1
+        assert f"{name}: it is {what}; name a plain file" in one_line(done)
+
+
 @pytest.mark.parametrize("name", ["m.txt", "m.cpp", "m"])
 def test_what_is_no_c_by_its_name_is_listed_and_not_rewritten(tmp_path, name):
     """gcc would hand it to the linker without a word, or read it as another language."""

@@ -93,7 +93,7 @@ def test_the_screen_of_top_does_not_act(record, monkeypatch, capsys):
 
     monkeypatch.setenv("COLUMNS", "140")
     snapshot = live.snapshot([live.Tap(str(record))])
-    before = live.Snapshot(snapshot.seconds - 1, 2, {})
+    before = live.Snapshot(snapshot.seconds - 1, 2, {}, {})
     with topscreen.Screen(f"prog {EVIL}", None) as screen:
         screen.update(before, snapshot)
     with topscreen.Lines() as lines:

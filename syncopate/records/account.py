@@ -223,8 +223,8 @@ class Account:
     def _why_unseen(self) -> str:
         longest = max(map(self._since_seen, self.of.threads.values()))
         return (
-            "the process did not end by itself, and it is not known whether its threads ran, slept"
-            f" or had no processor in the last {duration(longest)}"
+            "the process was killed, or ended unseen, and it is not known whether its threads ran,"
+            f" slept or had no processor in the last {duration(longest)}"
         )
 
     def _why_unknown(self) -> str:
@@ -234,8 +234,8 @@ class Account:
                 " with it: running without being recorded, asleep, or without a processor"
             )
         return (
-            "the process did not end by itself, and what the kernel counts for each thread went"
-            " with it: running without being recorded, asleep, or without a processor"
+            "the process was killed, or ended unseen, and what the kernel counts for each thread"
+            " went with it: running without being recorded, asleep, or without a processor"
         )
 
 

@@ -78,6 +78,7 @@ def note_on(language: str) -> str:
     )
 
 
+MARK_OF_GO = b"\xff Go buildinf:"  # of what `go version -m` reads
 NOTE_ON_PYTHON = (
     "Python: its Condition, Semaphore, Event and Queue wait at locks of the waiting thread's own:"
     " whether for a lock, or for something to do, is not told apart"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import itertools
 import os
 from collections import Counter, defaultdict
@@ -113,7 +114,7 @@ class Results:
             "lock": header.lock,
             "wait": header.wait,
             "recorder": recordformat.name_of_recorder(header.recorder),
-            "goroutines": self._is_go(),
+            "goroutines": self._is_go,
             "at_conditions": self._at_conditions(),
             "more_threads": self._has_more_threads(),
             "quiet_children": header.quiet_children,
@@ -212,12 +213,6 @@ class Results:
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
             " without sleeping, how long they were held, and spinning are not seen"
         ]
-        if self._is_go():
-            notes.append(
-                "a Go program: goroutines that wait for each other do so outside of the kernel; its"
-                " own profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it"
-                " has called runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)"
-            )
         if os.path.basename(header.executable) == "java":
             notes.append(
                 "a JVM: its monitors are among the condition variables, Java's code has no names;"
@@ -245,6 +240,12 @@ class Results:
     def _of_others(self) -> list[str]:
         """Locks that are made of what is no lock."""
         by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
+        if self._is_go:
+            return [
+                "a Go program: goroutines that wait for each other do so outside of the kernel; its"
+                " own profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it"
+                " has called runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)"
+            ]
         language = self._at_conditions()
         if language and not (by_kernel and language == "Java"):  # of which more is said
             return [languages.note_on(language)]
@@ -259,10 +260,14 @@ class Results:
             " (wait_event_type Lock)"
         ]
 
+    @functools.cached_property
     def _is_go(self) -> bool:
-        """Whether threads wait in Go's runtime, which tells its functions by tables of its own."""
-        by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
-        return by_kernel and any(group.name.text.startswith("runtime.") for group in self.of.groups)
+        """Whether threads wait in Go's runtime, which tells its functions by tables of its own; or,
+        where that is not seen, whether Go's linker wrote the program."""
+        header = self.of.record.header
+        if header.recorder == recordformat.BY_KERNEL:
+            return any(group.name.text.startswith("runtime.") for group in self.of.groups)
+        return self.of.symbolizer.holds(header.executable, languages.MARK_OF_GO)
 
     def _hints(self) -> list[str]:
         """How to get names for the locks that were waited for and have none."""

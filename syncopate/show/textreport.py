@@ -434,8 +434,11 @@ def _say_that_none_waited(console, results: dict) -> None:
         console.print(f"{none}.", style="bold green")
         return
     if results["process"]["goroutines"]:
+        which = (
+            "of Go's runtime" if results["process"]["recorder"] == "kernel" else "that is recorded"
+        )
         console.print(
-            "\nNo thread waited for a lock of Go's runtime. Goroutines may have waited for each"
+            f"\nNo thread waited for a lock {which}. Goroutines may have waited for each"
             " other, which is not seen here: see the note above.",
             style="bold",
         )

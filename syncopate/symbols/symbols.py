@@ -4,6 +4,7 @@ that was recorded say of them, and last the offset in the file."""
 from __future__ import annotations
 
 import bisect
+import mmap
 import os
 import re
 import struct
@@ -11,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from syncopate.base.boundedfile import open_plain
+from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
 from syncopate.symbols.debugpackages import hint
@@ -299,6 +302,20 @@ class Symbolizer:
     def build_id(self, path: str) -> str | None:
         module = self._module(path, max(self._builds.get(path, {0: None})))
         return module.table.build_id if module else None
+
+    def holds(self, path: str, mark: bytes) -> bool:
+        """Whether these bytes are in the file of that module, of the build that was recorded."""
+        module = self._module(path, max(self._builds.get(path, {0: None})))
+        if module is None or not module.has_code or module.is_other:
+            return False
+        try:
+            with (
+                open_plain(module.file) as file,
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole,
+            ):
+                return whole.find(mark) >= 0
+        except (OSError, ValueError, Failure):
+            return False
 
     def sources(self) -> list[Source]:
         """The files that have told something, or could have, of the builds that were recorded."""

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import HERE, run_cli
+from conftest import HERE, compile_c, run_cli
 from make_record import RecordBuilder
 from test_kernel_view import functions, needs_kernel
 
@@ -344,6 +344,33 @@ def test_pythons_lock(tmp_path, how):
         holder = said.split()[2]
         block = max(found["blocks"], key=lambda each: each["ns"])
         assert block["holder"].endswith(f"/{holder}")
+
+
+LIKE_GO = """
+#include <pthread.h>
+#include <unistd.h>
+static const char information[32] __attribute__((used)) = "\\xff Go buildinf:";
+static void* nothing(void* x) { return x; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, nothing, 0);
+  pthread_join(thread, 0);
+  usleep(50000);
+}
+"""
+
+
+@pytest.mark.parametrize("is_go", [True, False])
+def test_of_a_go_program_that_the_library_records_it_is_said_what_is_not_seen(tmp_path, is_go):
+    """One that uses C is linked dynamically, and records nothing but what that does."""
+    source = LIKE_GO if is_go else LIKE_GO.replace("Go buildinf:", "")
+    program = compile_c(source, tmp_path / "server", "-O1", "-pthread")
+    found, _ = recorded([program], tmp_path / "r", LIBRARY)
+    assert found["process"]["goroutines"] == is_go
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert ("/debug/pprof/mutex" in text) == is_go
+    assert ("Goroutines may have waited for each other" in text) == is_go
+    assert ("record --kernel` sees" in text) is False or not is_go
 
 
 SEMAPHORES = """

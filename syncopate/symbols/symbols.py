@@ -304,9 +304,11 @@ class Symbolizer:
         return module.table.build_id if module else None
 
     def holds(self, path: str, mark: bytes) -> bool:
-        """Whether these bytes are in the file of that module, of the build that was recorded."""
-        module = self._module(path, max(self._builds.get(path, {0: None})))
-        if module is None or not module.has_code or module.is_other:
+        """Whether these bytes are in the file of that module, of the build that was recorded.
+        Nothing is said of one that cannot be read: no name was wanted."""
+        loads = self._builds.get(path, {})
+        module = self._opened(path, loads.get(max(loads, default=0)))
+        if not module.has_code or module.is_other:
             return False
         try:
             with (
@@ -362,13 +364,14 @@ class Symbolizer:
         loads = self._builds.get(path, {})
         first = max((start for start in loads if start <= address), default=0)
         if (path, first) not in self._modules:
-            build = loads.get(first)
-            stand_in = self._stand_ins.of(path, build and build[1])
-            module = _Module(self.names, path, build, stand_in)
-            self._modules[path, first] = module
+            module = self._modules[path, first] = self._opened(path, loads.get(first))
             if (note := self._state(module)) and note not in self._notes:
                 self._notes.append(note)
         return self._modules[path, first]
+
+    def _opened(self, path: str, build: tuple | None) -> _Module:
+        stand_in = self._stand_ins.of(path, build and build[1])
+        return _Module(self.names, path, build, stand_in)
 
     def _state(self, module: _Module) -> str | None:
         """What is to be said of a module whose file is not what was recorded."""

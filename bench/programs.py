@@ -104,7 +104,10 @@ def hot_key_crowd(processors):
 
 
 def memcached_hot_key(configuration, context):
-    places = [ROOT / place / "memcached_load" for place in LOAD_PLACES]
+    chosen = os.environ.get("SYNCOPATE_BUILD_DIR")
+    folders = [Path(chosen).resolve() / "bench"] if chosen else []
+    folders += [ROOT / place for place in LOAD_PLACES]
+    places = [folder / "memcached_load" for folder in folders]
     load = context.load or next((str(path) for path in places if path.is_file()), None)
     if load is None:
         raise WorkloadError("no memcached_load in the build folder; run `make`, or give --load")

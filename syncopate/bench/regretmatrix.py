@@ -4,25 +4,25 @@ A matrix of threads, section, work outside and foreign load; at each point every
 each round starting with the next one. The regret of a lock is its figure over the best one's.
 """
 
+from __future__ import annotations
+
 import itertools
 import json
 import math
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
 
 from syncopate.base import wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.bench.configuration import Configuration, ConfigurationError
+from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import provenance
 from syncopate.bench.ratios import ratio_of_medians
 from syncopate.bench.text import table
 
-ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("build/bin/pthread_load", "build/bench/pthread_load", "build/release/bench/pthread_load")
 DEFAULT_LOCKS = "glibc,auto,tatas,mcs,ticket"
 SPINNER = [sys.executable, "-I", "-S", "-c", "while True: pass"]
 SHADES = " .:-=+*#%@"  # of regret: blank at the best, @ at a tenth of it or less
@@ -50,6 +50,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
     parser.add_argument("--seconds", type=seconds, default=0.5, help="of each run: %(default)s")
     parser.add_argument("--json", metavar="FILE", help="also write the matrix there")
+    parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> int:
         raise Failure(f"bench: {error}", BAD_USE) from error
     if options.json:
         wholefile.check_place(options.json, "bench regret: --json")
-    program = load_program()
+    program = load_program(options.build)
     rows = []
     for point in grid:
         sys.stderr.write(f"{point_name(point)}\n")
@@ -110,11 +111,17 @@ def point_name(point: dict) -> str:
 # ---- running ------------------------------------------------------------------------------------
 
 
-def load_program() -> str:
-    for place in PLACES:
-        if (ROOT / place).is_file():
-            return str(ROOT / place)
-    raise Failure("bench: no pthread_load in the build folder; run `make`", FAILED)
+def load_program(build: str | None = None) -> str:
+    folders = build_folders(build)
+    for folder in folders:
+        for place in (folder / "bench", folder / "bin"):
+            if (place / "pthread_load").is_file():
+                return str(place / "pthread_load")
+    raise Failure(
+        f"bench: pthread_load is not in {' or '.join(map(str, folders))};"
+        " run `make` in the source tree, or name its build folder with --build",
+        FAILED,
+    )
 
 
 @contextmanager

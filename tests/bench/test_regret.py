@@ -76,6 +76,21 @@ def test_one_point_for_real(tmp_path, capsys) -> None:
     assert "geometric mean" in capsys.readouterr().out
 
 
+def test_the_program_is_that_of_the_build_that_was_named(tmp_path, monkeypatch) -> None:
+    """By --build, else by SYNCOPATE_BUILD_DIR, as all that `bench` runs."""
+    for name in ("named", "chosen"):
+        program = tmp_path / name / "bench" / "pthread_load"
+        program.parent.mkdir(parents=True)
+        program.touch()
+    monkeypatch.setenv("SYNCOPATE_BUILD_DIR", str(tmp_path / "chosen"))
+    assert regretmatrix.load_program() == str(tmp_path / "chosen/bench/pthread_load")
+    named = str(tmp_path / "named")
+    assert regretmatrix.load_program(named) == str(tmp_path / "named/bench/pthread_load")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Failure, match=r"pthread_load is not in .*/empty;.*--build"):
+        regretmatrix.main(["--build", str(tmp_path / "empty"), "--threads", "2"])
+
+
 def test_whose_regret_is_asked_for_has_to_run() -> None:
     with pytest.raises(Failure, match="--of"):
         regretmatrix.main(["--locks", "glibc,tatas"])

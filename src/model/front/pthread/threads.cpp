@@ -3,6 +3,7 @@
 #include "model/front/pthread/threads.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -147,9 +148,16 @@ class join_claim {
   bool joined_ = false;
 };
 
+// Where threads were made before, by the address: to be told which library that is in takes as long
+// as a small execution.
+constinit std::array<std::atomic<engine::place>, 16> makers{};
+
 // Libraries whose threads wait by instructions of their own for the system call: as fibers they
 // would stop the whole process, for good.
 void refuse_threads_of_runtimes(engine::place where) {
+  auto& known = makers[reinterpret_cast<std::uintptr_t>(where) / 4 % makers.size()];
+  if (known.load(std::memory_order_relaxed) == where) return;  // [P]
+  known.store(where, std::memory_order_relaxed);               // [P]
   Dl_info found;
   link_map* module = nullptr;
   if (dladdr1(where, &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0) return;

@@ -10,6 +10,7 @@
 //   [G]  relaxed look: decides only what [S] expects; or one's own.
 //   [H]  relaxed: records above the highest are unused; one that is made meanwhile belongs to a
 //        thread that nobody waits for yet.
+//   [P]  relaxed: a place stands for itself; who finds none asks the linker.
 //   [E]  relaxed as the record is made; acquire load by who joins, of what the end has posted.
 #pragma once
 

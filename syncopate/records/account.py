@@ -223,7 +223,7 @@ class Account:
     def _why_unseen(self) -> str:
         longest = max(map(self._since_seen, self.of.threads.values()))
         return (
-            "the process was killed, or ended unseen, and it is not known whether its threads ran,"
+            "the recorder did not see the process end, and it is not known whether its threads ran,"
             f" slept or had no processor in the last {duration(longest)}"
         )
 
@@ -234,7 +234,7 @@ class Account:
                 " with it: running without being recorded, asleep, or without a processor"
             )
         return (
-            "the process was killed, or ended unseen, and what the kernel counts for each thread"
+            "the recorder did not see the process end, and what the kernel counts for each thread"
             " went with it: running without being recorded, asleep, or without a processor"
         )
 

@@ -143,7 +143,7 @@ def test_a_killed_process_has_a_rest_with_its_reason(tmp_path):
     assert found["account"]["parts"] == {
         "locks": 100_000_000, "running": 300_000_000, "unexplained": 600_000_000,
     }  # fmt: skip
-    assert "was killed, or ended unseen" in found["account"]["why_unexplained"]
+    assert "the recorder did not see the process end" in found["account"]["why_unexplained"]
     assert "unexplained" in "\n".join(account.lines(found))
 
 

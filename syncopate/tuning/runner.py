@@ -53,23 +53,25 @@ class Runner:
         load = [word.replace(PORT, str(port)) for word in self.program]
         with tempfile.TemporaryFile() as log, _group(command, environ, log, SERVER_STOPS) as server:
             _await_start(server, port if command != self.server else None, log)
-            seconds = self._finish(load, dict(os.environ), output, limit)
+            seconds = self._finish(load, dict(os.environ), output, limit, f"the load {load[0]}")
             if server.poll() is not None:
                 raise Dropped(f"the server {_how_it_ended(server.returncode)} under load")
         return seconds
 
     @staticmethod
-    def _finish(command: list[str], environ: dict[str, str], output, limit: float) -> float:
-        """Runs a command to its end; returns the seconds that it took."""
+    def _finish(
+        command: list[str], environ: dict[str, str], output, limit: float, called: str = "it"
+    ) -> float:
+        """Runs a command to its end; returns its seconds. `called`: what it is in a message."""
         started = time.monotonic()
         with _group(command, environ, output, GRACE) as process:
             try:
                 status = _wait(process, limit)
             except subprocess.TimeoutExpired:
-                raise Dropped(f"it ran longer than {limit:.1f} s") from None
+                raise Dropped(f"{called} ran longer than {limit:.1f} s") from None
             seconds = time.monotonic() - started
         if status != 0:
-            raise Dropped(f"it {_how_it_ended(status)}{_last_line(output)}")
+            raise Dropped(f"{called} {_how_it_ended(status)}{_last_line(output)}")
         return seconds
 
 

@@ -63,7 +63,8 @@ class Session:
                 plan.explore(search, ground, self.outcome, self._stage)
         except Dropped as why:
             self.progress.done()
-            raise Failure(f"tune: {self.command[0]} fails by itself: {why}", FAILED) from None
+            who = f"{self.command[0]}{' under load' if self.runner.server else ''}"
+            raise Failure(f"tune: {who} fails by itself: {why}", FAILED) from None
         except KeyboardInterrupt:
             self.progress.done()
             self._finish(search, "interrupted; ")

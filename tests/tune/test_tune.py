@@ -195,6 +195,8 @@ def test_only_where_nothing_was_tried_the_record_decides(runs, said):
         (["--budget", "1s", "--", "sleep", "0.2"], 2, "one run takes 0."),
         (["--budget", "1s", "--", "sleep", "60"], 1, "ran longer than 1.0 s"),
         (["-o", "/nonexistent/policy.toml", "--", "true"], 2, "cannot be written"),
+        (["--server", "sleep 60", "--load", "false"], 1, "the load false ended with status 1"),
+        (["--server", "false", "--load", "true"], 1, "the server ended with status 1"),
         (["--server", "x"], 2, "--server and --load go together"),
         (["--server", "no-such-program", "--load", "true"], 127, "no-such-program: not found"),
         ([], 2, "no program named"),

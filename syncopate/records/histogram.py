@@ -39,11 +39,14 @@ def percentile(histogram: Sequence[int], share: float, largest: int) -> float | 
     """The value below which `share` (0 to 1) of the values lie, in ticks.
 
     Interpolates linearly inside the bucket that holds it; no value exceeds `largest`, which also
-    closes the last, open bucket. Returns None when there are no values.
+    closes the last, open bucket, and is the value where there is one alone. Returns None when there
+    are no values.
     """
     total = sum(histogram)
     if not total:
         return None
+    if total == 1:
+        return float(largest)
     rank = share * total
     below = 0
     for bucket, count in enumerate(histogram):

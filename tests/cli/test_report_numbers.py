@@ -56,6 +56,13 @@ def test_percentile_across_buckets_and_in_the_last():
     assert histogram.percentile([0] * 64, 0.5, 0) is None
 
 
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_one_value_alone_is_each_percentile(share):
+    counts = [0] * 64
+    counts[bucket(300)] = 1
+    assert histogram.percentile(counts, share, 300) == 300.0
+
+
 def test_one_contended_mutex(tmp_path):
     builder = RecordBuilder()
     builder.ns_per_tick = 2

@@ -220,7 +220,7 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
     by_jvm = results["process"]["recorder"] == "jvm"
     for stack in lock["holders"][:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
-        if all(is_runtime(frame["module"]) for frame in own):
+        if not by_jvm and all(is_runtime(frame["module"]) for frame in own):
             continue
         if stack["share"] >= lockfigures.MOSTLY:
             meanwhile = by_jvm and not causes.releases_in_java(stack)

@@ -97,9 +97,9 @@ Section: devel
 Priority: optional
 Description: finds where multi-threaded programs wait, and makes them wait less
  A preload library that replaces the locks of unmodified programs, and a recorder that names the
- locks a program waits for; on x86-64 also simulated machines and a checker, for which programs are
- compiled. This package needs no compiler itself; the package syncopate also has the recorder of the
- kernel's view and the C++ library.
+ locks a program waits for, by what the kernel sees, too, on x86-64; there also simulated machines
+ and a checker, for which programs are compiled. This package needs no compiler itself; the package
+ syncopate also has the C++ library.
 END
 package=$output/syncopate-native_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null

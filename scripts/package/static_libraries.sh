@@ -1,6 +1,6 @@
 #!/bin/sh
-# static_libraries.sh FOLDER PREFIX LIBRARY... -- archives of Debian's elfutils and hwloc as they have
-# to be compiled to go into our own shared libraries and programs, which Debian's archives of them
+# static_libraries.sh FOLDER PREFIX LIBRARY... -- archives of Debian's elfutils, libbpf and hwloc as they
+# have to be compiled to go into our own shared libraries and programs, which Debian's archives of them
 # are not, into FOLDER/lib, and their headers into FOLDER/include; with PREFIX, of GCC's and the
 # binutils' names, for another architecture. Nothing where they are there.
 set -eu
@@ -43,6 +43,14 @@ make_elfutils() {
   )
   cp version.h "$folder/include/elfutils"
   cp libelf/libelf.a libdw/libdw.a "$folder/lib"
+}
+
+make_libbpf() { # which needs elfutils' headers
+  make -j"$(nproc)" -C "$folder/apt/$library"-*/src install BUILD_STATIC_ONLY=1 NO_PKG_CONFIG=1 \
+    CC="${prefix}gcc" AR="${prefix}ar" CFLAGS="-O2 -fPIC -w -I$folder/include" \
+    DESTDIR="$folder" PREFIX= INCLUDEDIR=/include LIBDIR=/lib >>"$log" 2>&1 ||
+    fail "libbpf cannot be built"
+  rm -rf "$folder/lib/pkgconfig"
 }
 
 make_hwloc() {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes a wheel that installs without a compiler wherever there are Python and glibc 2.28 or newer:
 # GCC compiles it, it is linked against that version's symbols (old_glibc_cxx.sh), and auditwheel has
-# to agree. It has all that is installed with `pip install .` but the recorder of the kernel's view,
-# which needs libraries beside glibc. Modeled machines and transactions are for x86_64.
+# to agree. It has all that is installed with `pip install .`; the libraries that this takes beside
+# glibc are linked in. Modeled machines, transactions and the kernel's view are for x86_64.
 # Usage: wheel.sh OUTPUT_FOLDER [x86_64 | aarch64]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -61,13 +61,14 @@ case $architecture in
 esac
 if [ "$architecture" = x86_64 ]; then
   components="runtime;machines"
-  libraries="elfutils hwloc"
+  libraries="elfutils libbpf hwloc"
 fi
 static=$PWD/build/static-$architecture
 # shellcheck disable=SC2086  # several words
 scripts/package/static_libraries.sh "$static" "$prefix" $libraries || fail "a library is missing"
 arguments="$arguments -DSYNCOPATE_STATIC=$static"
-for tool in "${prefix}g++" cmake ninja ${prefix:+qemu-aarch64}; do
+clang=$([ -n "$prefix" ] || echo clang)
+for tool in "${prefix}g++" cmake ninja ${prefix:+qemu-aarch64} $clang; do
   command -v "$tool" >/dev/null || fail "please install $tool"
 done
 SYNCOPATE_GCC=$(command -v "${prefix}g++")

@@ -22,9 +22,12 @@ def obstacle() -> str | None:
     """Why the kernel's view does not work here, in one line that says what to do; None: it does."""
     tool = paths.find(paths.KERNEL_RECORDER)
     if tool is None:
+        machine = os.uname().machine
+        if machine != "x86_64":
+            return f"the kernel's view works on x86-64 only, and this is {machine}"
         return (
-            "this installation has no recorder of the kernel's view; the package syncopate has it,"
-            " and `make` builds it, on x86-64, with clang, libbpf-dev and libdw-dev"
+            "this installation has no recorder of the kernel's view; wheels and packages have it,"
+            " and `make` builds it with clang, libbpf-dev and libdw-dev"
         )
     try:
         done = subprocess.run([tool, "check"], capture_output=True, text=True, timeout=60)

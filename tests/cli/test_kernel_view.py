@@ -795,3 +795,13 @@ def test_arguments_are_left_out_by_variable_and_by_option(
         run_cli("record", "--kernel", "-q", *options, "-o", record, "--", *command).returncode == 0
     )
     assert (b"a-secret" in record.read_bytes()) == kept
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [("aarch64", "works on x86-64 only, and this is aarch64"), ("x86_64", "wheels and packages")],
+)
+def test_why_an_installation_has_no_recorder(monkeypatch, machine, said):
+    monkeypatch.setattr(kernelview.paths, "find", lambda *_: None)
+    monkeypatch.setattr(kernelview.os, "uname", lambda: SimpleNamespace(machine=machine))
+    assert said in kernelview.obstacle()

@@ -69,6 +69,8 @@ def wrong_ones(program: Path, source: str, options: str, only: str = "") -> list
         got, said = explored(program, name, options)
         if got != verdict or re.search(kind, said) is None:
             wrong.append(f"{name}: {got}, in the table {verdict} {kind}: {said}")
+        elif "syncopate::instrument" in said:
+            wrong.append(f"{name}: a variable of the machine's own is named: {said}")
     return wrong
 
 

@@ -224,6 +224,9 @@ std::string state_of(const failure::thread_end& t, names& known) {
   if (t.running) return "runs";
   if (t.ended) return "has ended";
   if (t.next.what == action::none) return "has been woken";
+  // The word is of the thread's record here, no variable of the program.
+  if (t.next.what == action::store && instrument::is_end_of_thread(t.next.at))
+    return "is about to end, " + known.code(t.next.from, t.next.callers);
   std::string text = t.reads_nothing ? "goes round in a loop that reads nothing any more"
                      : t.spins       ? "spins, and nobody changes what it polls"
                      : t.parked      ? "is parked on " + known.data(t.next.at)

@@ -14,6 +14,7 @@
 #include "model/front/libc/native_time.h"
 #include "model/front/names/names.h"
 #include "model/front/program/options.h"
+#include "model/front/program/report_output.h"
 #include "model/front/program/runaway.h"
 #include "model/front/scope.h"
 
@@ -103,10 +104,11 @@ void say_unseen(const statistics& all) {
 void say_and_report(world& w) {
   w.schedule.close_accounts(w.ended_at);
   const statistics all = w.gather.results(w.ended_at);
-  if (!instrument::option_enabled("QUIET"))
-    std::fprintf(stderr, "simulated time: %.9f s (machine %s)\n", all.seconds(),
-                 all.machine.c_str());
-  if (!instrument::option_enabled("QUIET")) say_unseen(all);
+  if (report::show_standard_error() && !instrument::option_enabled("QUIET")) {
+    ::dprintf(STDERR_FILENO, "simulated time: %.9f s (machine %s)\n", all.seconds(),
+              all.machine.c_str());
+    say_unseen(all);
+  }
   const bool written = simulated::report == nullptr || simulated::report(all);
   if ((!report_sections() || !written) && w.exit_status == 0) w.exit_status = 1;
 }
@@ -114,6 +116,7 @@ void say_and_report(world& w) {
 }  // namespace
 
 int run(int (*program)()) {
+  report::keep_standard_error();
   the_world = new world(the_machine());
   world& w = *the_world;
   struct sigaction action {};

@@ -137,6 +137,7 @@ void write_report() {
   observing = false;
   const totals sums = add_up();
   const std::lock_guard lock(registry);
+  report::show_standard_error();
   report::write(
       instrument::option("STATS"), [&] { return json_report(sums); },
       [&] { return text_report(sums); });
@@ -157,6 +158,9 @@ std::string text_report(const totals& of) {
   return all;
 }
 
-void prepare_report() noexcept { observing = instrument::option_enabled("STATS"); }
+void prepare_report() noexcept {
+  observing = instrument::option_enabled("STATS");
+  if (observing) report::keep_standard_error();
+}
 
 }  // namespace syncopate::emulated

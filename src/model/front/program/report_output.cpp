@@ -1,8 +1,11 @@
 #include "report_output.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "model/front/program/options.h"
 #include "model/front/program/whole_file.h"
@@ -13,7 +16,18 @@ namespace {
 
 using instrument::complain;
 
+constexpr int lowest_descriptor = 150;  // the program's own stay the numbers that they are
+constinit int kept = -1;                // a copy of descriptor 2
+constinit struct stat kept_file {};     // the program may have closed the copy and used its number
+
+bool is_kept(int file) {
+  struct stat now {};
+  return ::fstat(file, &now) == 0 && now.st_dev == kept_file.st_dev &&
+         now.st_ino == kept_file.st_ino;
+}
+
 bool say(std::string_view text) {
+  if (!is_kept(STDERR_FILENO)) return false;
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -24,6 +38,20 @@ bool say(std::string_view text) {
 }
 
 }  // namespace
+
+void keep_standard_error() {
+  kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, lowest_descriptor);
+  if (kept < 0) kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);  // few are allowed
+  if (kept >= 0) ::fstat(kept, &kept_file);
+}
+
+bool show_standard_error() {
+  if (kept < 0) return false;
+  if (is_kept(STDERR_FILENO)) return true;
+  if (!is_kept(kept)) return false;
+  std::fflush(stderr);
+  return ::dup2(kept, STDERR_FILENO) == STDERR_FILENO;
+}
 
 bool is_json(std::string_view wanted) { return wanted == "json" || wanted.ends_with(".json"); }
 

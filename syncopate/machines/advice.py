@@ -129,7 +129,7 @@ def _readers_writer(lock: Lock) -> Verdict | None:
     writes = lock.counts["conflicts"][:1]
     return Verdict(
         READERS_WRITER,
-        f"{percent(only_reads)} of its sections write nothing",
+        f"{percent(only_reads)} of its sections write nothing shared",
         [each["field"] for each in writes],
         _places_of(writes) or taken_at(lock),
     )

@@ -1,5 +1,5 @@
 // Locks of other kinds and places, for test_advise.py: on the heap, of readers and writers, nested,
-// with condition variables, of one thread alone, and with more data than a transaction holds.
+// with condition variables, of one thread alone, of what is the thread's own, and with more data than a transaction holds.
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -35,6 +35,9 @@ alignas(64) node* queue_first;
 
 alignas(64) std::mutex large_lock;
 alignas(64) long large[2][32 * 1024];  // 256 KiB for each thread
+
+alignas(64) std::mutex own_lock;
+thread_local long own_count;
 
 alignas(64) std::mutex lonely_lock;
 
@@ -87,12 +90,20 @@ void fill(int me) {
   }
 }
 
+void count_own() {
+  for (int i = 0; i < sections; ++i) {
+    const std::scoped_lock hold(own_lock);
+    ++own_count;
+  }
+}
+
 void run(int me) {
   use_buckets();
   looked_at = read_together() > 0 ? 1 : 0;
   nest();
   me == 0 ? produce() : consume();
   fill(me);
+  count_own();
 }
 
 }  // namespace

@@ -178,6 +178,14 @@ def test_blocks_that_later_sections_allocate_are_no_conflict(shapes):
     assert [each["field"] for each in lock["conflicts"]] == ["queue_first"]
 
 
+def test_what_is_the_threads_own_is_written_but_not_shared(shapes):
+    lock = shapes["own_lock"]
+    assert lock["written_lines"]["median"] == 1
+    assert (lock["read_only"], lock["conflicting"], lock["sharing_lines"]) == (20, 0, 0)
+    assert advice(lock) == ["would elide", "read mostly: a reader-writer lock"]
+    assert lock["advice"][1]["text"] == "100.0 % of its sections write nothing shared"
+
+
 def test_what_is_left(shapes):
     readers = shapes["read_lock"]
     assert (readers["shared"], readers["conflicting"]) == (20, 0)

@@ -1,5 +1,6 @@
 // Locks of other kinds and places, for test_advise.py: on the heap, of readers and writers, nested,
-// with condition variables, of one thread alone, of what is the thread's own, and with more data than a transaction holds.
+// with condition variables, of one thread alone, of what is the thread's own, and with more data
+// than a transaction holds.
 #include <condition_variable>
 #include <memory>
 #include <mutex>

@@ -167,11 +167,11 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     environ = dict(os.environ)
     optiontable.complain(environ)
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
-    left = watch.finish()
+    watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
     kept = is_kept(record, named, options)
     if "--quiet" not in options:
-        _say_left(left)
+        _say_left(watch.left)
     return leave_as(status, kept)
 
 
@@ -181,6 +181,7 @@ class Watch:
     def __init__(self, record: str, redact: bool):
         self._record, self._redact = record, redact
         self._recorder: kernelview.KernelRecorder | None = None
+        self.left: Sequence[int] = ()  # processes that it had started and that go on
 
     def begin(self, process: int) -> None:
         """Of the process that is going to be the program."""
@@ -188,13 +189,11 @@ class Watch:
             process, self._record, launched=True, redact=self._redact
         )
 
-    def finish(self) -> Sequence[int]:
-        """When the program has ended, and with it the recorder. Returns the processes that it had
-        started and that go on."""
-        if self._recorder is None:
-            return []
-        self._recorder.wait()
-        return self._recorder.left
+    def finish(self) -> None:
+        """When the program has ended, and with it the recorder."""
+        if self._recorder is not None:
+            self._recorder.wait()
+            self.left = self._recorder.left
 
 
 def record_running(options: dict, words: list[str]) -> int:

@@ -216,6 +216,7 @@ class Nothing:
     """Stands for whatever would start something."""
 
     title = ""
+    left = ()
 
     def __init__(self, *_, **__):
         pass

@@ -181,7 +181,7 @@ void begin() noexcept {
     if (is_on<option::record>() &&
         record::start(setting<option::record>(),
                       config.lock != nullptr ? config.lock->name.data() : "runtime",
-                      config.lock != nullptr ? config.lock->wait.data() : ""))
+                      config.lock != nullptr ? config.lock->wait.data() : "", record::only_openmp))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   }
   config.keeper.store(keeper_of_locks(), std::memory_order_release);  // [C]

@@ -24,6 +24,7 @@ struct {
   bool child_waits = false;  // a fork's child that has no file yet
   char path[longest_path] = {};
   char lock[32] = {}, wait[32] = {};
+  std::uint32_t flags = 0;
 } constinit recording;
 
 void copy_name(char (&to)[32], const char* from) noexcept {
@@ -36,6 +37,7 @@ int open_all() noexcept {
   file_header* h = header.load(std::memory_order_relaxed);  // [G]
   std::memcpy(h->lock, recording.lock, sizeof h->lock);
   std::memcpy(h->wait, recording.wait, sizeof h->wait);
+  h->flags |= recording.flags;
   if (!prepare_stacks() || !prepare_objects()) {
     const std::uint32_t flags = load(h->flags);
     discard_record();
@@ -114,13 +116,15 @@ entry::entry() noexcept : entered_(!local.inside) {
       enabled && (header.load(std::memory_order_acquire) != nullptr || open_in_child());  // [H]
 }
 
-bool start(const char* path, const char* lock_name, const char* wait_name) noexcept {
+bool start(const char* path, const char* lock_name, const char* wait_name,
+           std::uint32_t flags) noexcept {
   if (enabled || header.load(std::memory_order_relaxed) != nullptr) return false;  // [G]
   local.inside = true;
   int error = ENAMETOOLONG;
   if (make_absolute(path, recording.path)) {
     copy_name(recording.lock, lock_name);
     copy_name(recording.wait, wait_name);
+    recording.flags = flags;
     ticks_per_second = machine::ticks_per_second();
     prepare_unwinding();
     warn_of_stacks();

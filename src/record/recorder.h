@@ -38,8 +38,10 @@ namespace syncopate::record {
 extern constinit bool enabled;
 
 // Begins recording into `path` (created with O_EXCL; if it exists, path.PID, path.PID.1, ...).
-// Returns false, and says why in one line on standard error, when the file cannot be made.
-bool start(const char* path, const char* lock_name, const char* wait_name) noexcept;
+// Each file of it has these flags (file_flag). Returns false, and says why in one line on standard
+// error, when the file cannot be made.
+bool start(const char* path, const char* lock_name, const char* wait_name,
+           std::uint32_t flags = 0) noexcept;
 
 // Writes what live objects still hold back and marks the file finished. At exit. Does nothing in a
 // child that has the process's memory (vfork), or of whose making it was not told.

@@ -77,7 +77,7 @@ class Results:
             lock["called"] = findings.called(lock)
             if lock["worst"]:
                 lock["worst"]["told_by"] = self._told_by(group)
-        whole = not self._has_more_threads()
+        whole = not self._has_more_threads() and not self._has_only_openmp()
         nobody = [*open_waits.nobody_goes_on()] if whole else []
         found = {
             "file": shown(self.of.record.path),
@@ -117,6 +117,7 @@ class Results:
             "goroutines": self._is_go,
             "at_conditions": self._at_conditions(),
             "more_threads": self._has_more_threads(),
+            "only_openmp": self._has_only_openmp(),
             "quiet_children": header.quiet_children,
             "processors": header.processors,
             "started": started.isoformat(),
@@ -150,6 +151,11 @@ class Results:
                 f"{recordformat.SEPARATE_THREADS:,} threads or more: later ones are told together"
                 " with ones that had ended, and not counted"
             )
+        if self._has_only_openmp():
+            notes.append(
+                "OpenMP's waits alone are recorded, of threads that came to one of its barriers,"
+                " locks or tasks: other threads, and other waits of these, are not in here"
+            )
         if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:
@@ -164,6 +170,9 @@ class Results:
         where later ones share those of threads that ended."""
         by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
         return by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS
+
+    def _has_only_openmp(self) -> bool:
+        return bool(self.of.record.header.flags & recordformat.ONLY_OPENMP)
 
     def _without_an_end(self) -> str:
         """What became of a program that did not end by itself while it was recorded."""

@@ -153,7 +153,12 @@ def ran_with(results: dict) -> str:
 def _how_many(results: dict) -> str:
     threads = len(results["threads"])
     more = " or more" * results["process"]["more_threads"]
-    return f"{count(threads)} thread{'s' * (threads != 1)}{more}"
+    some = " that met OpenMP's calls" * results["process"]["only_openmp"]
+    return f"{count(threads)} thread{'s' * (threads != 1)}{more}{some}"
+
+
+def _whose(results: dict) -> str:
+    return "these threads'" if results["process"]["only_openmp"] else "all thread"
 
 
 def _heading(console, results: dict) -> None:
@@ -167,7 +172,7 @@ def _heading(console, results: dict) -> None:
     )
     if not results["transactions"]:
         console.print(
-            f"Lost to locks: {percent(results['lost_share'])} of all thread time"
+            f"Lost to locks: {percent(results['lost_share'])} of {_whose(results)} time"
             f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})"
             + account.perhaps_other(results),
             style="bold",

@@ -307,3 +307,35 @@ def test_regions_that_stay_the_runtimes(tmp_path, regions):
     called = [lock["called"] for lock in results["locks"] if lock["object"] == "barrier"]
     within = [name for name in called if not name.startswith("region ")]
     assert within and all("ours" in name for name in within), called
+
+
+UNSEEN = """\
+int main(void) {
+  long sum = 0;
+  for (int r = 0; r < 20; ++r) {
+#pragma omp parallel for num_threads(4) reduction(+ : sum)
+    for (int i = 0; i < 1000; ++i) sum += i;
+  }
+  return sum != 20 * 499500L;
+}
+"""
+
+
+def test_threads_that_come_to_no_call_are_said_to_be_missing(tmp_path):
+    """Of a loop in a region, three of the four wait where libgomp alone sees it."""
+    (tmp_path / "unseen.c").write_text(UNSEEN)
+    program = compiled(tmp_path / "unseen", tmp_path / "unseen.c")
+    for kind, only_openmp in (["--omp"], True), ([], False):
+        record = tmp_path / f"unseen{len(kind)}.rec"
+        done = run_cli("record", *kind, "-q", "-o", record, "--", program)
+        assert (done.returncode, done.stderr) == (0, "")
+        (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+        shown = run_cli("report", record).stdout
+        assert results["process"]["only_openmp"] == only_openmp
+        if only_openmp:
+            assert re.search(r", 1 thread that met OpenMP's calls on \d", shown)
+            assert re.search(r"^Lost to locks: .* of these threads' time", shown, re.M)
+            assert any("alone are recorded" in note for note in results["notes"])
+        else:
+            assert re.search(r", 4 threads on \d", shown)
+            assert re.search(r"^Lost to locks: .* of all thread time", shown, re.M)

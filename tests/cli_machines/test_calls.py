@@ -12,6 +12,7 @@ from modeled import BUILD, ROOT, build
 
 LIBRARIES = ("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6")
 TABLE = ROOT / "src/model/explored/run/call_table.cpp"
+UNSEEN = ROOT / "src/model/front/names/unseen.cpp"
 LIBRARY = Path(BUILD) / "lib/libsyncopate-explored.so"
 
 # Headers that are no interface of their own.
@@ -216,6 +217,15 @@ def test_every_function_that_writes_is_known() -> None:
     assert not {"strlen", "fclose", "pthread_mutex_lock", "puts", "execl"} & declared
     unknown = {n for n in declared if n not in table() | BY_HAND and reason_of(n) is None}
     assert not unknown, f"neither known nor reasoned away: {sorted(unknown)}"
+
+
+def test_rare_functions_are_named_by_the_verdict() -> None:
+    declared = {n for n in functions_that_write() if str(reason_of(n)).startswith("not seen: rare")}
+    assert "strfmon" in declared
+    declared -= {n for n in declared if n.endswith("_np")}  # others' names by the headers
+    listed = UNSEEN.read_text(encoding="utf-8").split(" rare{")[1].split("};")[0]
+    named = re.compile("|".join(re.findall(r'"(\w+\*?)"', listed)).replace("*", r"\w*"))
+    assert not {n for n in declared if not named.fullmatch(n)}
 
 
 def test_what_is_known_is_there() -> None:

@@ -231,6 +231,25 @@ def test_assembly_that_may_touch_memory_is_named(compiler: str, level: str, tmp_
     assert said.endswith(f", 1 threads, not seen: inline assembly at {places}\n"), said
 
 
+RARE = """
+#include <monetary.h>
+#include <sys/msg.h>
+int main(int count, char** names) {
+  char text[64];
+  if (count > 1) return msgctl(atoi(names[1]), IPC_STAT, 0) + (int)strfmon(text, 64, "%n", 1.0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_calls_whose_writes_nobody_knows_are_named(compiler: str, tmp_path: Path) -> None:
+    source = tmp_path / "rare.c"
+    source.write_text("#include <stdlib.h>" + RARE)
+    _, said = explored(compiled(source, compiler, "-O1", tmp_path / "out"), "", "jobs=1")
+    assert said.endswith(", 1 threads, not seen: what these write: msgctl, strfmon\n"), said
+
+
 # Each thread writes its own word and reads the other's: both cannot find nothing behind a fence.
 STORE_BUFFERING = """
 #include <assert.h>

@@ -113,13 +113,32 @@ const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
        {{{loop_relax, loop_relax, store, load, write_if, read_if, write}, 2, 1},
         {{loop_relax, loop, store, modify, lock, unlock, write}, 2, 1},
         {{loop_relax, park, wake, store, await, read, write}, 2, 1}}},
+      // Most accesses seq_cst, the others relaxed.
+      {"seq_cst",
+       {{{load, load, store, modify, compare_exchange}, 1, 1},
+        {{load, store, store, modify, compare_exchange, fence}, 2, 1},
+        {{load, await, store, modify, take, post, compare_exchange}, 2, 1},
+        {{count, copy, load, store, modify}, 1, 1}}},
+      // Values that go from one variable to another.
+      {"values",
+       {{{copy, copy, load, store, modify}, 2, 1},
+        {{copy, count, count, load, store, compare_exchange}, 2, 1},
+        {{copy, load, store_if, store, fence, compare_exchange}, 3, 1},
+        {{copy, copy, await, load, store, modify}, 2, 1}}},
+      // Threads that begin on the way, also while their maker has a lock.
+      {"spawn",
+       {{{spawn, spawn, load, store, modify, fence, compare_exchange}, 2, 1},
+        {{spawn, lock, unlock, store, load, write, read}, 1, 1},
+        {{spawn, join, store, load, lock_shared, lock_exclusive, unlock_any}, 2, 1},
+        {{spawn, spawn, join, park, wake, await, store, take, post}, 2, 1}}},
   };
   return all;
 }
 
 class maker {
  public:
-  maker(std::uint64_t seed, bool focused) : random_(seed), focused_(focused) {}
+  maker(std::uint64_t seed, const std::string& focus)
+      : random_(seed), focused_(!focus.empty()), seq_cst_(focus == "seq_cst") {}
 
   program make(const std::vector<profile>& profiles, bool may_give_up) {
     program p;
@@ -172,6 +191,7 @@ class maker {
       case loop_two:
       case loop_relax: o.order = any_of(load_order); break;
       case requeue_all: o.weak = any(4) == 0; break;
+      case copy: o.order = any_of(store_order); break;
       case store:
       case store_if:
         o.order = any_of(store_order);
@@ -183,6 +203,7 @@ class maker {
         break;
       case loop_exchange: o.order = any_of(any_order); break;
       case compare_exchange:
+      case count:
       case poll_cas:
       case loop_cas:
         o.order = any_of(any_order);
@@ -194,6 +215,9 @@ class maker {
       case wake: o.how = any(3) == 0 ? 99 : 1; break;
       default: break;
     }
+    if (seq_cst_)
+      o.order = o.what == fence || any(3) != 0 ? memory_order_seq_cst : memory_order_relaxed;
+    if (seq_cst_) o.failure = any(2) != 0 ? memory_order_seq_cst : memory_order_relaxed;
     // Test-and-set, which somebody may clear. (Exchanges of several values can go on for ever.)
     if (o.what == loop_exchange) o.value = 1, o.expected = 0;
     if (clears_ && o.what == store && any(2) == 0) o.value = 0;
@@ -206,6 +230,7 @@ class maker {
 
   std::mt19937_64 random_;
   bool focused_;  // more of what is rare otherwise
+  bool seq_cst_;
   bool few_values_ = false;
   bool clears_ = false;  // many stores write 0
   bool older_ = false;   // some stores continue release sequences, as in C++17
@@ -229,6 +254,9 @@ const char* name(kind k) {
                                       "compare_exchange",
                                       "fence",
                                       "store_if",
+                                      "copy",
+                                      "count",
+                                      "spawn",
                                       "read",
                                       "write",
                                       "read_if",
@@ -296,6 +324,10 @@ std::string text(const operation& o) {
       return std::string(name(o.what)) + (o.how == 1 ? "_17 " : " ") + variable + "=" + value +
              " " + order;
     case modify: return std::string(ways[o.how]) + " " + variable + "," + value + " " + order;
+    case copy: return "copy " + variable + " " + order;
+    case count:
+      return std::string(o.weak ? "count weak " : "count ") + variable + " " + order + "," +
+             name(o.failure);
     case loop_exchange:
       return std::string(name(o.what)) + " " + variable + "," + value + " until " +
              std::to_string(o.expected) + " " + order;
@@ -333,7 +365,7 @@ program make(std::uint64_t seed, const std::string& focus) {
   const std::vector<profile>* of = &profiles();
   for (const auto& [name, those] : focused())
     if (name == focus) of = &those;
-  program p = maker(seed, !focus.empty()).make(*of, focus == "impatient");
+  program p = maker(seed, focus).make(*of, focus == "impatient");
   p.seed = seed;
   return p;
 }
@@ -375,6 +407,15 @@ program with_awaits(program p) {
     for (operation& o : thread)
       if (only_reads(o.what)) o.what = await;
   return p;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> spawned_by(const program& p,
+                                                              std::size_t thread) {
+  for (std::size_t t = 0; t < thread; ++t)
+    for (std::size_t i = 0; i < p.threads[t].size(); ++i)
+      if (const operation& o = p.threads[t][i]; o.what == spawn && t + 1 + o.variable == thread)
+        return std::pair{t, i};
+  return {};
 }
 
 std::string text(const program& p) {

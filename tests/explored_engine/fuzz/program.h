@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuzz {
@@ -18,6 +20,9 @@ enum class kind : std::uint8_t {
   compare_exchange,
   fence,
   store_if,  // if the last value that the thread read is not 0
+  copy,      // stores the last value that the thread read
+  count,     // adds one by compare-exchanges, as long as others come before
+  spawn,     // begins a thread (spawned_by)
   // Plain accesses, always or if the last value that the thread read is not 0.
   read,
   write,
@@ -100,6 +105,9 @@ program with_awaits(program);
 // Whether its loops may give up; where they may not.
 bool may_give_up(const program&);
 program with_patience(program);
+
+// The operation that begins the thread: its thread and place there. Main begins all others.
+std::optional<std::pair<std::size_t, std::size_t>> spawned_by(const program&, std::size_t thread);
 
 // One line for each thread.
 std::string text(const program&);

@@ -101,12 +101,28 @@ class actor {
     return 0;
   }
   int compare_exchange() {
-    engine::word expected = static_cast<unsigned>(o_.expected);
-    const bool done = on().compare_exchange(word_, 4, expected, static_cast<unsigned>(o_.value),
+    me_.last = o_.expected;
+    return exchange_last(o_.value) ? 1000 : me_.last;
+  }
+  // The value that was read last for this one.
+  bool exchange_last(int value) {
+    engine::word expected = static_cast<unsigned>(me_.last);
+    const bool done = on().compare_exchange(word_, 4, expected, static_cast<unsigned>(value),
                                             o_.order, o_.failure, o_.weak, where_);
     me_.last = static_cast<int>(expected);
-    return done ? 1000 : me_.last;
+    return done;
   }
+  int copy() {
+    on().store(word_, 4, static_cast<unsigned>(me_.last), o_.order, where_);
+    return 0;
+  }
+  int count() {
+    (void)load(o_.failure == std::memory_order_seq_cst ? o_.failure : std::memory_order_relaxed);
+    for (int turn = 0; turn < 3; ++turn)
+      if (exchange_last(me_.last + 1)) return 1000 + turn;
+    return me_.last;
+  }
+  int spawn();
   int plain(bool writes) {
     if (turns_before_plain && !me_.in_transaction)
       (void)on().load(at(&now.own[thread_]), 4, std::memory_order_relaxed, where_);
@@ -247,6 +263,9 @@ int actor::access() {
       return me_.last =
                  static_cast<int>(on().modify(word_, 4, static_cast<engine::operation>(o_.how),
                                               static_cast<unsigned>(o_.value), o_.order, where_));
+    case kind::copy: return copy();
+    case kind::count: return count();
+    case kind::spawn: return spawn();
     case kind::compare_exchange: return compare_exchange();
     case kind::fence: on().fence(o_.order, where_); return 0;
     case kind::read: return plain(false);
@@ -370,13 +389,26 @@ void run_thread(unsigned thread) {
   me.ended = true;
 }
 
+void begin_thread(std::size_t thread, engine::place where) {
+  on().spawn(
+      [](void* index) {
+        run_thread(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(index)));
+      },
+      reinterpret_cast<void*>(thread), 0, where);
+}
+
+int actor::spawn() {
+  const std::size_t begins = thread_ + 1 + o_.variable;
+  if (begins >= running->threads.size()) return 5;
+  const auto by = spawned_by(*running, begins);
+  if (!by || &running->threads[by->first][by->second] != &o_) return 5;
+  begin_thread(begins, where_);
+  return 0;
+}
+
 int run_main() {
   for (std::size_t t = 0; t < running->threads.size(); ++t)
-    on().spawn(
-        [](void* index) {
-          run_thread(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(index)));
-        },
-        reinterpret_cast<void*>(t), 0, place_of(9, t));
+    if (!spawned_by(*running, t)) begin_thread(t, place_of(9, t));
   return 0;
 }
 

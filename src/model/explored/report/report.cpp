@@ -261,17 +261,25 @@ static const char* languages(const verdict& v) {
   return v.stores.cxx20 ? "C++17 and C17 in some files" : "C++17 and C17";
 }
 
-// Of the program's own code.
-static std::string not_seen(const verdict& v) {
+// The first few.
+static std::string listed(const std::vector<std::string>& all) {
   constexpr std::size_t most = 4;
   std::string text;
-  if (v.structs_unseen) text += ", not seen: structs that calls take or return by value";
-  if (v.assembly.empty()) return text;
-  text += text.empty() ? ", not seen: " : "; ";
-  text += "inline assembly at ";
-  for (std::size_t i = 0; i < v.assembly.size() && i < most; ++i)
-    text += (i == 0 ? "" : ", ") + v.assembly[i];
-  if (v.assembly.size() > most) text += " and " + grouped(v.assembly.size() - most) + " more";
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + all[i];
+  if (all.size() > most) text += " and " + grouped(all.size() - most) + " more";
+  return text;
+}
+
+// Of the program's own code.
+static std::string not_seen(const verdict& v) {
+  std::string text;
+  const auto add = [&](const std::string& what) {
+    text += text.empty() ? ", not seen: " : "; ";
+    text += what;
+  };
+  if (v.structs_unseen) add("structs that calls take or return by value");
+  if (!v.calls.empty()) add("what these write: " + listed(v.calls));
+  if (!v.assembly.empty()) add("inline assembly at " + listed(v.assembly));
   return text;
 }
 
@@ -395,6 +403,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.key("not_seen");  // of the program's own code
   json.begin_array();
   if (v.structs_unseen) json.value("structs by value");
+  for (const std::string& each : v.calls) json.value("what " + each + " writes");
   for (const std::string& each : v.assembly) json.value("inline assembly at " + each);
   json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);

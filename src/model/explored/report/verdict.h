@@ -57,6 +57,7 @@ struct verdict {
   bool signals = false;               // were sent that could come at other times, to other threads
   bool ignored = false;               // the program says of accesses that races of theirs are meant
   std::vector<std::string> assembly;  // places of what is not seen and may touch memory
+  std::vector<std::string> calls;     // functions whose writes are not seen
   bool structs_unseen = false;        // those that calls take or return by value
   // What could have happened beyond the options (options.h).
   struct {

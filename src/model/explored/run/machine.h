@@ -309,6 +309,7 @@ class machine {
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);
   [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
+  [[nodiscard]] bool is_kept_by_s(thread_index, const step& done);
   [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;

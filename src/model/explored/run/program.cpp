@@ -161,6 +161,7 @@ void watch_time() {
 bool report(verdict v, const options& o, const sites& ordered) {
   instrument::unseen unseen = instrument::what_is_unseen();
   v.assembly = std::move(unseen.assembly);
+  v.calls = std::move(unseen.calls);
   v.structs_unseen = unseen.structs;
   v.signals = instrument::any_is_unmodeled;
   if (v.how == result::failed && !o.quiet) say(describe(v.what));

@@ -227,6 +227,21 @@ bool machine::takes_news(const operation& next, const step& done, message_id sin
   return index != 0 && l.order[index - 1] > since;
 }
 
+// Whether S alone keeps a thread from what this step has written: before what has moved S, it could
+// read that. Only where it is made again behind both is it found that it depends on the other. (A
+// store can stand on either side of the new message in both orders. Woken, it would come behind
+// this step without depending on it, and stand for what is to be tried before this one, where it is
+// asleep.)
+bool machine::is_kept_by_s(thread_index t, const step& done) {
+  const location& l = memory_.at(done.where);
+  if (l.has_own_sequences) return true;
+  const auto& newest = memory_.of(t).newest;
+  const message_id seen = done.where < newest.size() ? newest[done.where] : 0;
+  const auto position = [&](message_id m) { return m == 0 ? 0 : memory_.get(m).position; };
+  const std::uint32_t written = position(memory_.of(done.thread).newest[done.where]);
+  return written > position(seen) && written < position(l.sc_floor);
+}
+
 // The same question for a thread's next operation: does it, after this step, still do what it
 // would have done before?
 bool machine::order_matters(thread_index t, const step& done) {
@@ -259,12 +274,9 @@ bool machine::order_matters(thread_index t, const step& done) {
         return true;
     }
   }
-  // Whether a seq_cst read may read a new message depends on the order of others, too: it counts as
-  // changed although it may not read this one now. (A store can stand on either side
-  // of it in both orders. Woken, it would come behind this step without depending on it, and stand
-  // for what is to be tried before this one, where it is asleep.)
+  // (What it may read of what is new, it does: that is no change.)
   if (next_sc && done.wrote && done.where == next.where && is_access(next.what) &&
-      next.what != action::store)
+      next.what != action::store && is_kept_by_s(t, done))
     return true;
   if (is_futex(next.what) && is_futex(done.what)) {
     const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };

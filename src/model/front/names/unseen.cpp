@@ -1,9 +1,11 @@
 // unseen.cpp -- see unseen.h. In the section .syncopate.unseen of each file stand strings: a place
 // of inline assembly, by the compilers' plugins (compiler/gcc, compiler/clang), or "*", by
-// builtins.h, for a file that was compiled without one.
+// builtins.h, for a file that was compiled without one. Which functions are called, its table of
+// symbols says.
 #include "model/front/names/unseen.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,66 @@
 
 namespace syncopate::instrument {
 namespace {
+
+// Functions of the C library that write what they are given, or what they keep, and are in no table
+// (explored/run/call_table.cpp): all of a name in front of a *.
+constexpr std::array<std::string_view, 36> rare{
+    "strfmon",
+    "strfmon_l",
+    "obstack_*",
+    "_obstack_*",
+    "printf_size_info",
+    "remque",
+    "dlinfo",
+    "msgctl",
+    "msgrcv",
+    "shmctl",
+    "re_match_2",
+    "re_search_2",
+    "re_set_registers",
+    "getnetgrent",
+    "getnetgrent_r",
+    "re_compile_fastmap",
+    "getaliasbyname_r",
+    "getaliasent_r",
+    "getrpcbyname_r",
+    "getrpcbynumber_r",
+    "getrpcent_r",
+    "getsgent_r",
+    "getsgnam_r",
+    "fgetsgent_r",
+    "sgetsgent_r",
+    "sgetspent_r",
+    "getsourcefilter",
+    "getipv4sourcefilter",
+    "getutmp",
+    "getutmpx",
+    "mbrtoc8",
+    "c8rtomb",
+    "res_*",
+    "__res_*",
+    "ns_*",
+    "dn_*",
+};
+
+bool is_rare(std::string_view name) {
+  return std::ranges::any_of(rare, [&](std::string_view each) {
+    return each.ends_with('*') ? name.starts_with(each.substr(0, each.size() - 1)) : name == each;
+  });
+}
+
+void read_symbols(unseen& all, Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
+  Elf_Data* const data = elf_getdata(section, nullptr);
+  if (data == nullptr || header.sh_entsize == 0) return;
+  for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
+    const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (symbol.st_shndx == SHN_UNDEF && name != nullptr && is_rare(name) &&
+        std::ranges::find(all.calls, name) == all.calls.end())
+      all.calls.emplace_back(name);
+  }
+}
 
 void add(unseen& all, std::string_view text) {
   if (text == "*") {
@@ -56,6 +118,7 @@ void read_file(unseen& all, const char* path) {
       if (gelf_getshdr(each, &header) == nullptr) continue;
       const char* const name = elf_strptr(elf, names, header.sh_name);
       if (name != nullptr && std::strcmp(name, ".syncopate.unseen") == 0) read_section(all, each);
+      if (header.sh_type == SHT_DYNSYM) read_symbols(all, elf, each, header);
     }
   }
   elf_end(elf);
@@ -84,6 +147,7 @@ unseen what_is_unseen() {
     const std::size_t colon = place.rfind(':');
     return std::pair(place.substr(0, colon), std::atoi(place.c_str() + colon + 1));
   });
+  std::ranges::sort(all.calls);
   return all;
 }
 

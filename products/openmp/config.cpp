@@ -17,6 +17,7 @@
 
 #include "base/modeled_program.h"
 #include "base/option.h"
+#include "openmp/base/recorded_end.h"
 #include "openmp/teams/run_ahead.h"
 #include "record/recorder.h"
 
@@ -181,8 +182,11 @@ void begin() noexcept {
     if (is_on<option::record>() &&
         record::start(setting<option::record>(),
                       config.lock != nullptr ? config.lock->name.data() : "runtime",
-                      config.lock != nullptr ? config.lock->wait.data() : "", record::only_openmp))
+                      config.lock != nullptr ? config.lock->wait.data() : "",
+                      record::only_openmp)) {
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+      tell_recorder_of_ends();
+    }
   }
   config.keeper.store(keeper_of_locks(), std::memory_order_release);  // [C]
   config.read.store(true, std::memory_order_release);                 // [C]

@@ -339,3 +339,42 @@ def test_threads_that_come_to_no_call_are_said_to_be_missing(tmp_path):
         else:
             assert re.search(r", 4 threads on \d", shown)
             assert re.search(r"^Lost to locks: .* of all thread time", shown, re.M)
+
+
+ENDING = """\
+#include <pthread.h>
+#include <unistd.h>
+static void* team(void* unused) {
+#pragma omp parallel num_threads(2)
+  for (int r = 0; r < 20; ++r) {
+#pragma omp barrier
+  }
+  return unused;
+}
+int main(void) {
+  for (int n = 0; n < 3; ++n) {
+    pthread_t thread;
+    pthread_create(&thread, 0, team, 0);
+    pthread_join(thread, 0);
+  }
+  usleep(500000);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("regions", ["runtime", "kept"])
+def test_threads_that_end_before_the_process_have_their_end(tmp_path, regions):
+    """Those that libgomp has started for a thread's teams, too, which end with that thread."""
+    (tmp_path / "ending.c").write_text(ENDING)
+    program = compiled(tmp_path / "ending", tmp_path / "ending.c")
+    record = tmp_path / "ending.rec"
+    done = run_cli("record", "--omp", "--omp-regions", regions, "-qo", record, "--", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    threads = results["threads"]
+    assert len(threads) == 6
+    assert all(thread["end_ns"] is not None for thread in threads)
+    assert all(thread["runnable_ns"] is not None for thread in threads)
+    assert results["account"]["parts"].get("unexplained", 0) < 0.05 * results["thread_time_ns"]
+    assert results["account"]["why_unexplained"] is None

@@ -7,8 +7,8 @@
 
 namespace syncopate::report {
 
-// What is standard error now is what reports are for: a program may close it, or put another file in
-// its place, before it ends, as all do that see at their end whether their output was written.
+// What is standard error now is what reports are for: a program may close it, or put another file
+// in its place, before it ends, as all do that see at their end whether their output was written.
 void keep_standard_error();
 
 // Makes descriptor 2 again what was kept.

@@ -17,7 +17,7 @@
 
 #include "base/modeled_program.h"
 #include "base/option.h"
-#include "openmp/base/recorded_end.h"
+#include "openmp/recorded_end.h"
 #include "openmp/teams/run_ahead.h"
 #include "record/recorder.h"
 
@@ -171,9 +171,18 @@ void say_what_waits_plainly() noexcept {
   say(parts);
 }
 
+void say_that_it_is_on() noexcept {
+  const char* const set = setting<option::everything>();
+  if (set == nullptr) return;
+  const char* parts[] = {"syncopate: SYNCOPATE=", set, ": only `off` leaves the program as it is",
+                         nullptr};
+  say(parts);
+}
+
 void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
+    say_that_it_is_on();
     say_what_waits_plainly();
     (void)machine::may_spin();
     (void)machine::monitor_usable();

@@ -110,6 +110,9 @@ namespace {
 [[gnu::constructor]] void begin() {
   ensure_configured();
   if (is_left_alone()) return;
+  if (setting<option::everything>() != nullptr && !is_set_to<option::everything>("off"))
+    say({"syncopate: SYNCOPATE=", setting<option::everything>(),
+         ": only `off` leaves the program as it is"});
   if (unknown_lock)
     say({"syncopate: no lock is called '", setting<option::lock>(),
          "'; using auto (`syncopate list` shows the names)"});

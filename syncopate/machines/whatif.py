@@ -20,6 +20,7 @@ from syncopate.records.lockuse import LockUse
 FOREIGN = "SYNCOPATE_FOREIGN_"  # variables that put other programs onto a simulated machine
 ELIDED = "elided_auto"  # what the replay calls `auto` with elision
 REPLAY = "libexec/syncopate/replay.simulated"
+MOST_SHARDS = 1024  # each is a lock of its own, made before a replay begins
 DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
 READS, CONFLICTS = 90, 10  # percent, where the question names none
 SEEDS = 3
@@ -77,6 +78,8 @@ def parse(text: str) -> Change:
     if kind == "move" and number is not None and number <= 100:
         moved = {"length": str(100 - number), "moved": str(number)}
         return Change(text, f"move {number} % out", after=moved)
+    if kind == "shard" and number and number > MOST_SHARDS:
+        raise Failure(f"--what {text}: {MOST_SHARDS:,} shards at most are replayed", BAD_USE)
     if kind == "shard" and number:
         note = "shards are used evenly, and a section needs one of them"
         return Change(text, f"shard by {number}", after={"shards": str(number)}, assumption=note)

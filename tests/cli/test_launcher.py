@@ -525,3 +525,10 @@ def test_its_options_are_the_commands():
             assert [short for short, long in command.ALIASES.items() if long == name] == (
                 [f"-{alias}"] if alias else []
             )
+
+
+@pytest.mark.parametrize("value", ["OFF", "no", "0", "off"])
+def test_what_does_not_switch_it_off_is_said(programs, value):
+    done = start(LAUNCHER, ["run", "tell"], {"SYNCOPATE": value}, programs)
+    said = f"syncopate: SYNCOPATE={value}: only `off` leaves the program as it is\n".encode()
+    assert done.stderr == (b"" if value == "off" else said)

@@ -199,7 +199,7 @@ def test_changes(text, before, after):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "faster", "halve=2", "shard", "shard=x", "shard=0", "move=101"]
+    "text", ["", "faster", "halve=2", "shard", "shard=x", "shard=0", "shard=1025", "move=101"]
 )
 def test_unknown_changes_are_refused(text):
     with pytest.raises(Failure, match="--what"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -346,3 +347,65 @@ def test_check_of_nothing_known():
     done = on_machines("check", "conditoin")
     assert done.returncode == 2
     assert "did you mean condition" in done.stderr
+
+
+OF_EVERY_KIND = """\
+#include <barrier>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+static std::mutex mutex;
+static std::shared_mutex shared;
+static std::condition_variable condition;
+static std::barrier barrier(4);
+static std::latch latch(4);
+static std::counting_semaphore<8> semaphore(1);
+static bool go;
+static thread_local int own;
+
+int main() {
+  std::vector<std::thread> all;
+  for (int n = 0; n < 4; ++n)
+    all.emplace_back([n] {
+      {
+        std::unique_lock lock(mutex);
+        condition.wait(lock, [] { return go; });
+      }
+      for (int i = 0; i < 50; ++i) {
+        if (i % 4 == n) std::lock_guard write(shared);
+        else std::shared_lock read(shared);
+        semaphore.acquire();
+        ++own;
+        semaphore.release();
+        barrier.arrive_and_wait();
+      }
+      latch.arrive_and_wait();
+    });
+  std::this_thread::sleep_for(std::chrono::microseconds(20));
+  {
+    std::lock_guard lock(mutex);
+    go = true;
+  }
+  condition.notify_all();
+  for (std::thread& each : all) each.join();
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+def test_reports_name_nothing_of_the_machines_own(tmp_path, compiler, level):
+    """Waits, lines and threads are the program's; joins are what they are for who reads."""
+    program = tmp_path / "every"
+    options = ["-std=c++20", level, source(tmp_path, "every.cpp", OF_EVERY_KIND), "-o", program]
+    built = on_machines("c++", "--machine=simulated", f"--compiler={compiler}", *options)
+    assert built.returncode == 0, built.stderr
+    done = on_machines("simulate", "-m", "haswell-4c8t", "--stats", "-q", program)
+    assert done.returncode == 0, done.stderr
+    assert "end of a thread, record " in done.stderr
+    assert not re.findall(r".*syncopate::(?:instrument|simulated).*", done.stderr)

@@ -108,6 +108,7 @@ NOT_WRITTEN = {
     "c++ --libgomp": "read",
     "cc --libgomp": "read",
     "bench run --build": "read",
+    "bench regret --build": "read",
     "bench regret --json": "long; tests/cli/test_list_doctor.py has its place, regretmatrix.py"
     " writes by wholefile.py",
     "bench paper --build": "read",

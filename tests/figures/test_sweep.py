@@ -119,7 +119,7 @@ def test_a_run_is_the_last_line_and_the_report(setting, tmp_path, monkeypatch):
         ("exit 3", "status 3"),
         ("echo not JSON", "made_up.simulated: "),
         ("exit 0", "made_up.simulated: "),
-        ("exec sleep 60", "not done after 0 s"),
+        ("exec sleep 60", "not done after 0.3 s"),
     ],
 )
 def test_a_failed_run_says_why(setting, tmp_path, text, error):

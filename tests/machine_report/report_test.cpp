@@ -1,12 +1,46 @@
 // The reports of a simulated run, from statistics made by hand.
+#include "model/front/pthread/threads.h"
 #include "model/simulated/report/report_figures.h"
+#include "model/simulated/report/report_names.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+
+// In the place of the machine's threads, which these reports are outside of: two records.
+namespace syncopate::instrument {
+namespace {
+
+alignas(64) char records[2 * sizeof(thread_record)];
+
+}  // namespace
+
+std::optional<std::size_t> record_with(engine::address place) {
+  const std::uintptr_t offset = place - reinterpret_cast<std::uintptr_t>(records);
+  if (offset >= sizeof records) return std::nullopt;
+  return offset / sizeof(thread_record);
+}
+
+bool is_end_of_thread(engine::address word) {
+  return record_with(word).has_value() &&
+         (word - reinterpret_cast<std::uintptr_t>(records)) % sizeof(thread_record) ==
+             offsetof(thread_record, ended);
+}
+
+}  // namespace syncopate::instrument
 
 namespace syncopate::simulated {
 namespace {
+
+TEST(Names, OfTheRecordsOfThreads) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(instrument::records);
+  const std::uintptr_t second = begin + sizeof(instrument::thread_record);
+  EXPECT_EQ(wait_name(second + offsetof(instrument::thread_record, ended)),
+            "end of a thread, record 1");
+  EXPECT_EQ(line_name(second + 64, 64), "record 1 of threads");
+  EXPECT_EQ(line_name(begin, 64), "record 0 of threads");
+}
 
 alignas(64) int watched_word[16];
 

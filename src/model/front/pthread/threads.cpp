@@ -32,8 +32,10 @@ constexpr std::size_t most_threads = 16'384;  // alive or not yet joined, at one
 constexpr std::size_t default_stack = std::size_t{8}
                                       << 20;  // Linux' default; only touched pages count
 
-constinit thread_record table[most_threads] = {};  // the first is main's
-constinit std::atomic<std::size_t> highest{1};     // records from here on were never used
+// Its first is main's. Simulated programs' threads access it: its place in a page is the same
+// whatever other variables this library has.
+alignas(4096) constinit thread_record table[most_threads] = {};
+constinit std::atomic<std::size_t> highest{1};  // records from here on were never used
 thread_local constinit thread_record* self [[gnu::tls_model("initial-exec")]] = nullptr;
 
 std::uint32_t owner_of(const thread_record& r) {
@@ -184,6 +186,12 @@ thread_record* find_record(pthread_t thread) {
   if (offset >= sizeof table || offset % sizeof table[0] != 0) return nullptr;
   thread_record& r = table[offset / sizeof table[0]];
   return &r == &table[0] || owner_of(r) != thread_record::unused ? &r : nullptr;
+}
+
+std::optional<std::size_t> record_with(engine::address place) {
+  const std::uintptr_t offset = place - reinterpret_cast<std::uintptr_t>(table);
+  if (offset >= sizeof table) return std::nullopt;
+  return offset / sizeof table[0];
 }
 
 bool is_end_of_thread(engine::address word) {

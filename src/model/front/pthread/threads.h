@@ -17,7 +17,9 @@
 #include <syncopate/machine/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <pthread.h>
 #include <unwind.h>
@@ -75,6 +77,9 @@ thread_record& self_record();  // of the calling thread
 thread_record* find_record(pthread_t thread);
 // Whether this is `ended` of some record, in use or not: what joins await.
 bool is_end_of_thread(engine::address word);
+// Which record a place is in; 0 is main's. Nothing where it is in none. Of threads that are over
+// others may have taken it since.
+std::optional<std::size_t> record_with(engine::address place);
 inline pthread_t handle_of(const thread_record& r) { return reinterpret_cast<pthread_t>(&r); }
 
 // pthread_create with one routine, thrd_create with the other; the one that is not given is null.

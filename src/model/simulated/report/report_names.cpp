@@ -1,35 +1,25 @@
 #include "report_names.h"
 
 #include "model/front/names/names.h"
+#include "model/front/pthread/threads.h"
 
-#include <string_view>
+#include <optional>
+#include <string>
 
 namespace syncopate::simulated {
-
-namespace {
-
-// The records of threads: `table` of src/model/front/pthread/threads.cpp, by the thread.
-constexpr std::string_view records = "syncopate::instrument::table[";
-
-}  // namespace
 
 std::string line_name(std::uintptr_t address, std::uint64_t line_bytes) {
   // Programs' addresses end there; futexes.cpp puts the kernel's own lines behind.
   if (address >> 47 != 0) return "the kernel's queue for a futex";
-  std::string name = instrument::range_name(address, line_bytes);
-  if (!name.starts_with(records)) return name;
-  return "record of thread " + name.substr(records.size(), name.find(']') - records.size());
+  const std::optional<std::size_t> record = instrument::record_with(address);
+  if (record) return "record " + std::to_string(*record) + " of threads";
+  return instrument::range_name(address, line_bytes);
 }
 
 std::string wait_name(std::uintptr_t address) {
-  std::string name = instrument::data_name(address);
-  // pthread_join() parks on the thread's entry (src/model/front/pthread/threads.cpp).
-  constexpr std::string_view ended = "].ended";
-  if (name.starts_with(records) && name.ends_with(ended)) {
-    name.erase(name.size() - ended.size());
-    return "end of thread " + name.substr(records.size());
-  }
-  return name;
+  if (!instrument::is_end_of_thread(address)) return instrument::data_name(address);
+  const std::size_t record = instrument::record_with(address).value_or(0);
+  return "end of a thread, record " + std::to_string(record);
 }
 
 std::string thread_name(const thread_statistics& thread) {

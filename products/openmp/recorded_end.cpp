@@ -1,4 +1,4 @@
-#include "openmp/base/recorded_end.h"
+#include "openmp/recorded_end.h"
 
 #include <pthread.h>
 

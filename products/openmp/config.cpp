@@ -79,7 +79,7 @@ bool read_barrier(const char* common_wait) noexcept {
   if (config.barrier->own_wait) return true;
   if (config.barrier->runs_ahead) configure_running_ahead();
   if (wait == nullptr) wait = common_wait;
-  return wait == nullptr || find_wait(me, wait, wait, config.wait);
+  return wait == nullptr || find_wait(me, name, wait, config.wait);
 }
 
 // Where there is no monitor, waiting on it polls. A lock that was not told how to wait does not:

@@ -30,7 +30,10 @@ def test_is_quiet_by_default():
     [
         ({"SYNCOPATE_OMP_BARRIER": "centrl"}, "SYNCOPATE_OMP_BARRIER=centrl: barriers are auto"),
         ({"SYNCOPATE_OMP_BARRIER": "auto:park"}, "this barrier brings its own waiting"),
-        ({"SYNCOPATE_OMP_BARRIER": "central:slow"}, "waiting is adaptive, spin"),
+        (
+            {"SYNCOPATE_OMP_BARRIER": "central:slow"},
+            "SYNCOPATE_OMP_BARRIER=central:slow: waiting is adaptive, spin",
+        ),
         ({"SYNCOPATE_OMP_LOCK": "tikcet"}, "SYNCOPATE_OMP_LOCK=tikcet: no such lock"),
         ({"SYNCOPATE_OMP_LOCK": "ticket:slow"}, "or it does not wait so"),
         ({"SYNCOPATE_WAIT": "slow"}, "SYNCOPATE_WAIT=slow: waiting is adaptive, spin"),

@@ -171,18 +171,9 @@ void say_what_waits_plainly() noexcept {
   say(parts);
 }
 
-void say_that_it_is_on() noexcept {
-  const char* const set = setting<option::everything>();
-  if (set == nullptr) return;
-  const char* parts[] = {"syncopate: SYNCOPATE=", set, ": only `off` leaves the program as it is",
-                         nullptr};
-  say(parts);
-}
-
 void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
-    say_that_it_is_on();
     say_what_waits_plainly();
     (void)machine::may_spin();
     (void)machine::monitor_usable();

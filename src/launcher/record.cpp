@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <cctype>
 #include <cinttypes>
-#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,28 +16,6 @@
 
 namespace syncopate::launcher {
 namespace {
-
-// While there, a file that may not grow is an error, and ends nobody.
-class growth_may_fail {
- public:
-  growth_may_fail() : before_(std::signal(SIGXFSZ, SIG_IGN)) {}
-  growth_may_fail(const growth_may_fail&) = delete;
-  growth_may_fail& operator=(const growth_may_fail&) = delete;
-  ~growth_may_fail() { std::signal(SIGXFSZ, before_); }
-
- private:
-  const sighandler_t before_;
-};
-
-bool make_room_if_it_may_grow(const std::string& record) {
-  const growth_may_fail here;
-  return make_room(record);
-}
-
-bool complete_if_it_may_grow(const std::string& record, const child& ended) {
-  const growth_may_fail here;
-  return complete(record, ended);
-}
 
 // Whether a meter of energy may be there, which takes proving (syncopate/machines/energy.py).
 bool may_have_meters(const environment& environment) {
@@ -107,14 +84,13 @@ void record(const place& at, char** words, char** variables) {
   const std::string named(said->has("--output") ? said->get("--output") : "syncopate.rec");
   const std::string record = is_plain_name(named) ? plain_path(named) : std::string{};
   const std::string path = plain_program(*said, *environment);
-  if (record.empty() || path.empty() || may_be_java(path)) return;
-  if (!make_room_if_it_may_grow(record)) return;
+  if (record.empty() || path.empty() || may_be_java(path) || !make_room(record)) return;
   environment->set(variable_of(option::record), record);
   if (said->has("--redact")) environment->set(variable_of(option::redact), "1");
   child program = start(path, said->program, *environment);
   if (program.process < 0) return;
   wait_a_while(program);
-  if (!program.status || !complete_if_it_may_grow(record, program)) hand_over(at, words, program);
+  if (!program.status || !complete(record, program)) hand_over(at, words, program);
   if (!said->has("--quiet"))
     std::fprintf(stderr, "syncopate: recorded in %s; to read it: syncopate report %s\n",
                  named.c_str(), named.c_str());

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -73,9 +74,22 @@ bool write_at(int file, std::size_t offset, const void* data, std::size_t size) 
   return pwrite(file, data, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
+// While there, a file that may not grow is an error, and ends nobody.
+class growth_may_fail {
+ public:
+  growth_may_fail() : before_(std::signal(SIGXFSZ, SIG_IGN)) {}
+  growth_may_fail(const growth_may_fail&) = delete;
+  growth_may_fail& operator=(const growth_may_fail&) = delete;
+  ~growth_may_fail() { std::signal(SIGXFSZ, before_); }
+
+ private:
+  const sighandler_t before_;
+};
+
 }  // namespace
 
 bool make_room(const std::string& record) {
+  const growth_may_fail here;
   if (has_children(record)) return false;
   struct stat found;
   if (lstat(record.c_str(), &found) == 0) {
@@ -91,6 +105,7 @@ bool make_room(const std::string& record) {
 }
 
 bool complete(const std::string& record, const child& ended) {
+  const growth_may_fail here;
   if (has_children(record)) return false;
   const int file = open(record.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
   if (file < 0) return false;

@@ -9,6 +9,7 @@ import os
 import pwd
 import re
 import subprocess
+import tempfile
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
@@ -119,10 +120,11 @@ class KernelRecorder:
             command += ["--for", str(round(lasts * 1e9))]
         command += ["--launched"] if launched else []
         command += ["--redact"] if redact else []
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=self._said,
             stderr=subprocess.PIPE,
             pass_fds=[write],
             start_new_session=True,  # a terminal's Ctrl-C is for us, who tell it
@@ -164,7 +166,8 @@ class KernelRecorder:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if not self._process.stdout.closed:
-            self.left += map(int, self._process.stdout.read().split())
-        self._process.stdout.close()
+        if not self._said.closed:
+            self._said.seek(0)
+            self.left += map(int, self._said.read().split())
+        self._said.close()
         self._process.stderr.close()

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -805,3 +806,22 @@ def test_why_an_installation_has_no_recorder(monkeypatch, machine, said):
     monkeypatch.setattr(kernelview.paths, "find", lambda *_: None)
     monkeypatch.setattr(kernelview.os, "uname", lambda: SimpleNamespace(machine=machine))
     assert said in kernelview.obstacle()
+
+
+MANY_LEFT = """\
+import os, sys
+os.write(int(sys.argv[sys.argv.index("--ready") + 1]), b"+")
+print("\\n".join(map(str, range(1, 30001))))
+"""
+
+
+def test_a_recorder_that_tells_of_many_processes_ends(monkeypatch, tmp_path):
+    """More than a pipe holds, which nobody reads before it has ended."""
+    tool = tmp_path / "recorder"
+    tool.write_text(f"#!{sys.executable}\n{MANY_LEFT}")
+    tool.chmod(0o755)
+    monkeypatch.setattr(kernelview.paths, "find", lambda *_: str(tool))
+    recorder = kernelview.KernelRecorder(os.getpid(), str(tmp_path / "r"))
+    assert recorder.ended_within(30)
+    recorder.wait()
+    assert recorder.left == [*range(1, 30001)]

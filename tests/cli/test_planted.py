@@ -66,10 +66,14 @@ PLANTED = {
         "device_lock", "preempted", "of the time that high/",
         "let other threads and programs|let other programs leave it a processor",
     ),
+    "priority_in_a_crowd": (
+        "device_lock", "preempted", "of the time that high/",
+        "let other threads and programs|let other programs leave it a processor",
+    ),
     "many_threads": ("stats_lock", "crowded", "threads want to run", "run fewer threads than"),
 }  # fmt: skip
 CONTROLS = ("control_alone", "control_compute", "control_queue", "control_shards")
-BY_CLANG = ("sleep", "allocation", "readers", "false_sharing")
+BY_CLANG = ("sleep", "allocation", "readers", "false_sharing", "many_threads")
 
 
 def built(name: str, folder: Path, compiler: tuple[str, ...]) -> Path:

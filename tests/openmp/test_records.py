@@ -10,7 +10,7 @@ from openmp_runs import compiled, run_cli
 
 from syncopate.records.analysis import Kind
 from syncopate.records.naming import BARRIER, REGION, REGION_OF_GNU
-from syncopate.records.results import Results
+from syncopate.records.notes import Notes
 
 SOURCE = """\
 #include <omp.h>
@@ -233,7 +233,7 @@ def notes_for(kind, count, ticks_each, passed=1_000_000_000):
         record=SimpleNamespace(header=SimpleNamespace(start_ticks=0)),
         ns=lambda ticks: ticks,
     )
-    return Results(of)._regions()
+    return Notes(of)._regions()
 
 
 def test_keeping_regions_is_advised_where_their_starts_and_ends_take_the_time():

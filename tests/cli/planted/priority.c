@@ -1,5 +1,8 @@
 // Priority inversion: who holds the lock runs only where nobody else wants the processor.
 #define _GNU_SOURCE
+#ifndef MIDDLE
+#define MIDDLE 1  // threads that want the processor
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -60,11 +63,12 @@ int main(void) {
   for (int i = 0; i != CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
     if (CPU_ISSET(i, &allowed)) CPU_SET(i, &one);
   sched_setaffinity(0, sizeof one, &one);
-  void* (*const all[])(void*) = {low, middle, high};
-  pthread_t threads[3];
-  for (int i = 0; i != 3; ++i) pthread_create(&threads[i], NULL, all[i], NULL);
+  void* (*const all[])(void*) = {low, high, middle};
+  pthread_t threads[2 + MIDDLE];
+  for (int i = 0; i != 2 + MIDDLE; ++i)
+    pthread_create(&threads[i], NULL, all[i < 2 ? i : 2], NULL);
   sleep(3);
   has_ended = 1;
-  for (int i = 0; i != 3; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i != 2 + MIDDLE; ++i) pthread_join(threads[i], NULL);
   return used == 0;
 }

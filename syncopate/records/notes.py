@@ -1,0 +1,211 @@
+"""What a report says of a record as a whole, beside its numbers: what is missing in it, and what is
+not to be seen by its recorder or in such a program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+
+from syncopate.base.errors import Failure
+from syncopate.base.shown import shown
+from syncopate.base.units import duration
+from syncopate.records import histogram, languages, recordformat
+from syncopate.records.analysis import Analysis, Kind
+from syncopate.records.naming import is_region_of_gnu
+from syncopate.records.recordfile import Record
+
+FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
+
+# Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
+# part of the time, and mostly for themselves: who waits that long at an end waits for work.
+MANY_REGION_WAITS = 2000
+LEAST_AT_REGIONS = 0.05
+SHORT_REGION_WAIT_NS = 100_000
+
+
+class Notes:
+    """Of one record. Also what of these the report says in its numbers."""
+
+    def __init__(self, analysis: Analysis):
+        self.of = analysis
+
+    def all(self) -> list[str]:
+        flags = self.of.record.header.flags
+        notes = []
+        if flags & recordformat.DETACHED:
+            notes.append("the recording ended, and the program went on")
+        elif not flags & recordformat.FINISHED:
+            notes.append(self._without_an_end())
+        if lack := recordformat.lack_of_room(flags):
+            notes.append(f"{lack}: what happened afterwards is missing")
+        if flags & recordformat.DESCRIPTOR_LOST:
+            notes.append("the program closed the record's descriptor: later events are missing")
+        if without := self.of.record.header.without_record():
+            notes.append(f"{without}; name a file (-o) where these may make others beside it")
+        if quiet := self.of.record.header.quiet_children:
+            notes.append(
+                f"{quiet:,} forked {'process' if quiet == 1 else 'processes'} came to nothing that"
+                f" is recorded, as waits, and so {'has' if quiet == 1 else 'have'} no record"
+            )
+        if flags & recordformat.TABLE_FULL:
+            notes.append("more locks than the record's table holds: the rest is counted together")
+        if self.has_more_threads():
+            notes.append(
+                f"{recordformat.SEPARATE_THREADS:,} threads or more: later ones are told together"
+                " with ones that had ended, and not counted"
+            )
+        if self.has_only_openmp():
+            notes.append(
+                "OpenMP's waits alone are recorded, of threads that came to one of its barriers,"
+                " locks or tasks: other threads, and other waits of these, are not in here"
+            )
+        if flags & recordformat.SAMPLED:
+            notes.append("some events were thinned out: sums are exact, stacks weighted samples")
+        if self.of.read_every > 1:
+            notes.append(
+                f"{self.of.record.event_count():,} events were recorded; of those shorter than 1 ms"
+                f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
+            )
+        return notes + self._of_kernel() + self._of_others() + self._regions()
+
+    def has_more_threads(self) -> bool:
+        """Whether there may have been more threads than have entries: of the library's record,
+        where later ones share those of threads that ended."""
+        by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
+        return by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS
+
+    def has_only_openmp(self) -> bool:
+        return bool(self.of.record.header.flags & recordformat.ONLY_OPENMP)
+
+    def _without_an_end(self) -> str:
+        """What became of a program that did not end by itself while it was recorded."""
+        record, became = self.of.record, self._became()
+        if record.header.flags & recordformat.REPLACED:
+            other = f", whose record is {became}" if became else ""
+            return f"the program became another one by exec{other}"
+        if record.header.flags & recordformat.GAVE_UP:
+            return (
+                "the recorder stopped by itself, since a thread that had one of its locks did not"
+                " release it: what came after is missing; counts may lag by up to 255 per lock"
+            )
+        there = record.runs or record.is_of_a_running_program()
+        state = "still runs" if there else "was killed, or ended unseen, as by exec"
+        if became:
+            state = f"became another one by exec, whose record is {became}"
+        by_kernel = record.header.recorder == recordformat.BY_KERNEL
+        lag = "" if by_kernel else "; counts may lag by up to 255 per lock"
+        known = record.runs or record.header.ended_monotonic_ns
+        until = "" if known else ", and times are until its last wait: its end was not seen"
+        return f"the program {state}{lag}{until}"
+
+    def _became(self) -> str:
+        """The record of the program that the process became by exec, which lies beside its own; ""
+        where there is none."""
+        path, known = self.of.record.path, self.of.record.header
+        ending = f".{known.process_id}"
+        of_child, _, number = path.rpartition(f"{ending}.")
+        paths = [path + ending, path + ".1" if path.endswith(ending) else ""]
+        if of_child and number.isdigit():
+            paths.append(f"{of_child}{ending}.{int(number) + 1}")
+        for each in filter(os.path.isfile, paths):
+            with contextlib.suppress(Failure, OSError):
+                header = Record(each).header
+                if header.process_id == known.process_id and (
+                    header.start_monotonic_ns > known.start_monotonic_ns
+                ):
+                    return shown(each)
+        return ""
+
+    def _of_kernel(self) -> list[str]:
+        """What the recorder outside of the process cannot see."""
+        header = self.of.record.header
+        if header.recorder != recordformat.BY_KERNEL:
+            return []
+        notes = [
+            "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
+            " without sleeping, how long they were held, and spinning are not seen"
+        ]
+        if os.path.basename(header.executable) == "java":
+            notes.append(
+                "a JVM: its monitors are among the condition variables, Java's code has no names;"
+                " `syncopate record` without --kernel tells of Java's own locks"
+            )
+        if header.lost_waits:
+            notes.append(
+                f"{header.lost_waits:,} waits, beginnings and ends of threads came faster than they"
+                f" could be kept: {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
+            )
+        wanted = header.lost_stacks + header.copied_stacks
+        if header.lost_stacks > FEW_STACKS * wanted:
+            notes.append(
+                f"of {wanted:,} stacks of waiters, and of who woke them, {header.lost_stacks:,}"
+                " came faster than they could be read: sums are exact; places, and what a futex"
+                " is, are told from the others"
+            )
+        return notes
+
+    def at_conditions(self) -> str:
+        header = self.of.record.header
+        by_jvm = header.recorder == recordformat.BY_JVM
+        return "" if by_jvm else languages.at_conditions(header.executable)
+
+    def _of_others(self) -> list[str]:
+        """Locks that are made of what is no lock."""
+        by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
+        if self.is_go:
+            return [
+                "a Go program: goroutines that wait for each other do so outside of the kernel; its"
+                " own profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it"
+                " has called runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)"
+            ]
+        language = self.at_conditions()
+        if language and not (by_kernel and language == "Java"):  # of which more is said
+            return [languages.note_on(language)]
+        # PostgreSQL's: they end by a signal that epoll tells of.
+        header = self.of.record.header
+        if os.path.basename(header.executable) != "postgres":
+            return []
+        among = "input and output" if by_kernel else "calls that are not recorded"
+        return [
+            "PostgreSQL: its processes wait for rows and tables as they wait for clients, in"
+            f" epoll_wait: that is among {among} here; pg_stat_activity tells it"
+            " (wait_event_type Lock)"
+        ]
+
+    @functools.cached_property
+    def is_go(self) -> bool:
+        """Whether threads wait in Go's runtime, which tells its functions by tables of its own; or,
+        where that is not seen, whether Go's linker wrote the program."""
+        header = self.of.record.header
+        if header.recorder == recordformat.BY_KERNEL:
+            return any(group.name.text.startswith("runtime.") for group in self.of.groups)
+        return self.of.symbolizer.holds(header.executable, languages.MARK_OF_GO)
+
+    def hints(self) -> list[str]:
+        """How to get names for the locks that were waited for and have none."""
+        modules = set()
+        for group in self.of.groups:
+            if group.kinds and group.name.module:
+                modules.add(group.name.module)
+        hint = self.of.symbolizer.hint(modules)
+        return [hint] if hint else []
+
+    def _regions(self) -> list[str]:
+        """What would help a program that spends its time where libgomp starts and ends regions."""
+        waits = Kind()
+        for group in self.of.groups:
+            if group.locks and is_region_of_gnu(group.locks[0]):
+                waits.add_all(group.kinds["barrier"])
+        passed = self.of.end_ticks - self.of.record.header.start_ticks
+        if waits.waits < MANY_REGION_WAITS or waits.total < LEAST_AT_REGIONS * passed:
+            return []
+        # Starts are short; so this is the median of the ends.
+        usual = histogram.percentile(waits.histogram, 0.75, waits.largest) or 0.0
+        if self.of.ns(usual) > SHORT_REGION_WAIT_NS:
+            return []
+        return [
+            f"{waits.total / passed:.0%} of the time passed where {waits.waits // 2:,} parallel"
+            " regions start and end: try `syncopate run --omp-regions kept`"
+        ]

@@ -85,11 +85,13 @@ machines runtimes papers: configured
 	@cmake --build $(BUILD) --target native $(addsuffix /all,$(PARTS))
 
 # The lint scripts are tests too (label lint).
+CTEST = ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error
+WHAT_FAILED = || { status=$$?; $(PYTHON) scripts/failed_tests.py $(BUILD); exit $$status; }
 check: build/.setup-test build
-	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -LE long $(TESTS)
+	$(CTEST) -LE long $(TESTS) $(WHAT_FAILED)
 
 check-all: build/.setup-long build
-	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error $(TESTS)
+	$(CTEST) $(TESTS) $(WHAT_FAILED)
 
 # Lua with the elided lock; its source is fetched (docs/gil.md).
 lua: build

@@ -1,6 +1,7 @@
-// kernel_waits.c -- one thread waits, again and again, until another lets it go on; how long in all,
-// the waiter says itself. Arguments: at what it waits, and how often.
-// Prints: NANOSECONDS WAITER HOLDER, the last two being kernel thread ids.
+// kernel_waits.c -- one thread waits, again and again, until another lets it go on, which does so
+// only when it has seen it asleep there. Arguments: at what it waits, and how often.
+// Prints: LEAST MOST WAITER HOLDER: nanoseconds that all waits took, as the holder and as the
+// waiter has measured them, whatever else ran; and the kernel's ids of the two threads.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@ static pthread_barrier_t barrier;
 static sem_t sem;
 static int word, told;
 static volatile int held, round_of_holder, waiter_id, holder_id;
-static long waited, times = 5;
+static long waited, slept, times = 5;
 
 static long now(void) {
   struct timespec t;
@@ -30,6 +31,21 @@ static long now(void) {
   return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 static void nap(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, NULL); }
+
+// Whether the waiter is in a futex call and has left its processor: until then the kernel says
+// "running".
+static int is_asleep(void) {
+  if (waiter_id == 0) return 0;
+  char path[64], line[16] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%d/syscall", waiter_id);
+  FILE* file = fopen(path, "r");
+  if (file == NULL || fgets(line, sizeof line, file) == NULL) {
+    perror(path);
+    exit(1);
+  }
+  fclose(file);
+  return atoi(line) == SYS_futex;
+}
 
 static long call_futex(int* address, int operation, int value) {
 #if defined(__x86_64__)
@@ -64,7 +80,10 @@ __attribute__((noinline)) static void hold_here(void) {
   if (is("futex") || is("instruction")) __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
   told = 0;
   ++round_of_holder;
+  while (!is_asleep()) nap(1);
+  const long begin = now();
   nap(held_ms);
+  slept += now() - begin;
   if (is("mutex")) pthread_mutex_unlock(&mutex);
   if (is("read") || is("write")) pthread_rwlock_unlock(&rwlock);
   if (is("signal")) lock_within(0);
@@ -135,6 +154,6 @@ int main(int count, char** words) {
   pthread_create(&threads[1], NULL, waiter, NULL);
   pthread_join(threads[0], NULL);
   pthread_join(threads[1], NULL);
-  printf("%ld %d %d\n", waited, waiter_id, holder_id);
+  printf("%ld %ld %d %d\n", slept, waited, waiter_id, holder_id);
   return 0;
 }

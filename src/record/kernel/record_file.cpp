@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,6 +23,13 @@ constexpr std::uint64_t events_before_halving = 200'000;
 template <class T, class V>
 void publish(T& word, V value) {
   __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELEASE);
+}
+
+void add_waits(wait_row& to, const wait_row& from) {
+  to.waits += from.waits;
+  to.wait_sum += from.wait_sum;
+  to.wait_max = std::max(to.wait_max, from.wait_max);
+  for (std::size_t i = 0; i < std::size(to.histogram); ++i) to.histogram[i] += from.histogram[i];
 }
 
 }  // namespace
@@ -94,6 +102,11 @@ void* record_file::append(growing& g, chunk_kind kind, std::size_t item, std::ui
 }
 
 std::pair<lock_entry*, std::uint32_t> record_file::add_lock() {
+  if (!unused_locks_.empty()) {
+    const auto found = unused_locks_.back();
+    unused_locks_.pop_back();
+    return found;
+  }
   if (locks_.count >= most_locks) {
     set_flag(table_full);
     return {nullptr, 0};
@@ -161,20 +174,38 @@ wait_row* record_file::row(std::uint32_t thread, std::uint32_t lock, wait_kind k
   return made;
 }
 
-void record_file::change_kind(std::uint32_t lock, wait_kind from, wait_kind to) {
-  if (from == to) return;
+void record_file::retell(std::uint32_t lock, std::uint32_t to, wait_kind kind) {
+  if (lock == to && is_at_futex(kind)) return;
   std::vector<std::pair<std::uint32_t, wait_row*>> found;
   for (const auto& [key, row] : rows_)
-    if (std::get<1>(key) == lock && row->kind == static_cast<std::uint32_t>(from))
+    if (std::get<1>(key) == lock && is_at_futex(static_cast<wait_kind>(row->kind)))
       found.emplace_back(std::get<0>(key), row);
   for (const auto& [thread, row] : found) {
     rows_.erase({thread, lock, row->kind});
-    row->kind = static_cast<std::uint32_t>(to);
-    rows_[{thread, lock, row->kind}] = row;
+    if (wait_row* known = existing_row(thread, to, kind)) {
+      add_waits(*known, *row);
+      *row = {
+          .lock = 0, .kind = row->kind, .waits = 0, .wait_sum = 0, .wait_max = 0, .histogram = {}};
+    } else {
+      row->lock = to;
+      row->kind = static_cast<std::uint32_t>(kind);
+      rows_[{thread, to, row->kind}] = row;
+    }
   }
+  for (event* const each : may_change_[lock]) {
+    each->lock = to;
+    if (is_at_futex(static_cast<wait_kind>(each->wait)))
+      each->wait = static_cast<std::uint8_t>(kind);
+  }
+  may_change_.erase(lock);
 }
 
-void record_file::add_event(std::uint32_t thread, event e) {
+void record_file::give_back(lock_entry* entry, std::uint32_t id) {
+  std::memset(entry, 0, sizeof *entry);
+  unused_locks_.emplace_back(entry, id);
+}
+
+void record_file::add_event(std::uint32_t thread, event e, bool may_change) {
   const unsigned halvings =
       static_cast<unsigned>(std::min<std::uint64_t>(events_ / events_before_halving, 10));
   if (halvings != 0) {
@@ -189,6 +220,7 @@ void record_file::add_event(std::uint32_t thread, event e) {
   if (to == nullptr) return;
   *to = e;
   ++events_;
+  if (may_change) may_change_[e.lock].push_back(to);
 }
 
 void add_wait(wait_row& row, std::uint64_t ticks) {

@@ -46,10 +46,14 @@ class record_file {
   wait_row* row(std::uint32_t thread, std::uint32_t lock, wait_kind);
   // As row(), where there is one.
   wait_row* existing_row(std::uint32_t thread, std::uint32_t lock, wait_kind);
-  // The rows of this lock and kind become rows of another kind.
-  void change_kind(std::uint32_t lock, wait_kind from, wait_kind to);
-  // Keeps one of 2^n events, the more the record has; the weights say so.
-  void add_event(std::uint32_t thread, event);
+  // What was told of this lock as of a futex of the program's own becomes what is told of lock
+  // `to`, and its waits are of this kind.
+  void retell(std::uint32_t lock, std::uint32_t to, wait_kind);
+  // An entry that nothing refers to any longer: the next add_lock() gives it out.
+  void give_back(lock_entry*, std::uint32_t id);
+  // Keeps one of 2^n events, the more the record has; the weights say so. `may_change`: what the
+  // lock is is not known yet, so it may be told anew.
+  void add_event(std::uint32_t thread, event, bool may_change);
 
  private:
   struct growing {  // chunks of one kind, each larger than the one before
@@ -69,8 +73,15 @@ class record_file {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, wait_row*> rows_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> stacks_by_hash_;
   std::vector<stack_entry*> stack_entries_;
+  std::unordered_map<std::uint32_t, std::vector<event*>> may_change_;  // by lock
+  std::vector<std::pair<lock_entry*, std::uint32_t>> unused_locks_;
   std::uint64_t events_ = 0, chosen_ = 0;
 };
+
+// Whether this is what a wait is called whose stack has not told what it is for.
+inline bool is_at_futex(wait_kind kind) {
+  return kind == wait_kind::futex || kind == wait_kind::futex_lock;
+}
 
 // Adds one wait to a row.
 void add_wait(wait_row&, std::uint64_t ticks);

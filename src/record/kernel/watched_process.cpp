@@ -294,19 +294,42 @@ watched_process::futex& watched_process::futex_of(std::uint64_t address, std::ui
   return f;
 }
 
+// What was told of a futex before any stack of a waiter said what it is a part of.
+void watched_process::retell(futex& f, const found_kind& found) {
+  const std::uint32_t before = f.lock;
+  lock_entry* const told = f.entry;
+  objects_[static_cast<unsigned>(object_kind::futex)].erase(told->address);
+  auto& of_kind = objects_[static_cast<unsigned>(found.object) % std::size(objects_)];
+  if (const auto known = of_kind.find(found.address); known != of_kind.end()) {
+    std::tie(f.entry, f.lock) = known->second;  // as by another of its words
+    f.entry->acquisitions += told->acquisitions;
+    file_.retell(before, f.lock, found.kind);
+    file_.give_back(told, before);
+  } else {
+    told->address = found.address;
+    told->object = static_cast<std::uint8_t>(found.object);
+    told->flags = 0;
+    of_kind[found.address] = {told, before};
+    file_.retell(before, before, found.kind);
+  }
+  for (auto* const all : {&threads_, &ended_})
+    for (auto& [thread, t] : *all)
+      if (open_wait now = t.entry->open; now.since != 0 && now.lock == before) {
+        now.lock = f.lock;
+        now.kind = static_cast<std::uint32_t>(found.kind);
+        if (found.owner_at != 0) now.flags |= has_owner;
+        open(t, now, now.since);
+      }
+}
+
 // Makes a futex what its waiters' functions say, also in what was written before that was known.
 void watched_process::bind(futex& f, const found_kind& found) {
   f.has_owner = found.has_owner;
   f.owner_at = found.owner_at;
   auto& of_kind = objects_[static_cast<unsigned>(found.object) % std::size(objects_)];
   const auto known = of_kind.find(found.address);
-  if (f.entry != nullptr && !f.is_known && known == of_kind.end()) {
-    file_.change_kind(f.lock, wait_kind::futex, found.kind);
-    file_.change_kind(f.lock, wait_kind::futex_lock, found.kind);
-    objects_[static_cast<unsigned>(object_kind::futex)].erase(f.entry->address);
-    f.entry->address = found.address;
-    f.entry->object = static_cast<std::uint8_t>(found.object);
-    of_kind[found.address] = {f.entry, f.lock};
+  if (f.entry != nullptr && !f.is_known && found.kind != wait_kind::futex) {
+    retell(f, found);
   } else if (known != of_kind.end()) {
     std::tie(f.entry, f.lock) = known->second;
   } else {
@@ -393,7 +416,8 @@ void watched_process::open(thread_state& t, const open_wait& what, std::uint64_t
 void watched_process::write(thread_state& t, const ended_wait& ended) {
   const wait_event& e = ended.e;
   futex& f = *ended.of;
-  const wait_kind kind = ended.kind;
+  // Meanwhile another wait may have told what it is a part of.
+  const wait_kind kind = f.is_known && is_at_futex(ended.kind) ? f.kind : ended.kind;
   const std::uint32_t stack = ended.begun.since == e.since ? ended.begun.stack : 0;
   __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
   const std::uint64_t ticks = e.head.time - e.since;
@@ -416,7 +440,7 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
     made.kind = static_cast<std::uint8_t>(event_kind::wait);
     made.wait = static_cast<std::uint8_t>(kind);
     made.on_processor = made.sleeps = 1;
-    file_.add_event(t.index, made);
+    file_.add_event(t.index, made, !f.is_known);
   }
   if (t.woken_by.since == e.since) release(f, t.woken_by, e.woken);
 }
@@ -430,7 +454,7 @@ void watched_process::release(const futex& f, const begun_wait& by, std::uint64_
   made.stack = by.stack;
   made.weight = as_weight(by.weight);
   made.kind = static_cast<std::uint8_t>(event_kind::hold);
-  file_.add_event(waker->index, made);
+  file_.add_event(waker->index, made, !f.is_known);
 }
 
 bool watched_process::blocked(const blocked_key& key, const blocked_sum& sum) {

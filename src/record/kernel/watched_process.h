@@ -103,6 +103,7 @@ class watched_process {
   futex& futex_of(std::uint64_t address, std::uint32_t operation, std::uint32_t word,
                   std::uint32_t thread, std::uint32_t stack);
   void bind(futex&, const found_kind&);
+  void retell(futex&, const found_kind&);
   wait_kind kind_of_wait(futex&, const wait_event&);
   const std::vector<std::string>& functions_of(std::uint32_t stack);
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }

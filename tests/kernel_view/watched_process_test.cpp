@@ -1,0 +1,175 @@
+// watched_process_test.cpp -- only some waits have a stack that says what their futex is a part of.
+// What was told of the others before is the same in the record: rows, events, and waits that nobody
+// was seen to end.
+#include "record/kernel/watched_process.h"
+
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+
+#include "unit/record_support.h"
+
+namespace syncopate::record::kernel {
+namespace {
+
+constexpr std::uint64_t object = 0x7f00'0000'1000, millisecond = 1'000'000;
+constexpr std::uint32_t in_private_memory = 128, wait_bitset = 9;
+
+struct kind_of_object {
+  const char* function;  // of the C library's, in which threads wait
+  std::uint64_t word, other_word;
+  object_kind is;
+  wait_kind waits_are;
+  friend void PrintTo(const kind_of_object& k, std::ostream* to) { *to << k.function; }
+};
+
+class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
+ protected:
+  WatchedProcess() : seen_(static_cast<std::uint32_t>(::getpid()), 0, takers_) {
+    EXPECT_EQ(seen_.begin(path(), false, now_ns()), 0);
+    begin_ = now_ns();
+  }
+  std::string path() const { return folder_.path() / "record"; }
+
+  // For 60 ms, after all waits before; woken by `waker`, 0: nobody was seen to.
+  void waits(std::uint32_t thread, std::uint64_t at, bool has_its_stack, std::uint32_t waker = 1) {
+    const std::uint64_t since = begin_ += 100 * millisecond;
+    if (has_its_stack) tell_stack(thread, since);
+    wait_event e{};
+    e.head = {event_wait, seen_.id(), thread, 1, since + 60 * millisecond};
+    e.since = since;
+    e.address = at;
+    e.operation = in_private_memory | wait_bitset;
+    e.waker = waker;
+    e.woken = waker != 0 ? e.head.time : 0;
+    seen_.wait(e);
+  }
+
+  record_test::contents all_told() {
+    seen_.finish(finished, kernel_controls{});
+    return record_test::read_record(path());
+  }
+
+  // The record has so many waits, all of the kind that is meant, for one object.
+  void expect_waits(std::uint64_t count) {
+    const record_test::contents c = all_told();
+    std::uint64_t waits = 0, events = 0, entries = 0;
+    for (const auto& [id, lock] : c.locks) {
+      EXPECT_NE(lock.object, static_cast<int>(object_kind::futex));
+      entries += lock.address == object && lock.object == static_cast<int>(GetParam().is);
+      if (lock.address == object) {
+        EXPECT_EQ(lock.acquisitions, count);
+      }
+    }
+    EXPECT_EQ(entries, 1u);
+    for (const auto& [thread, row] : c.rows) {
+      if (row.waits == 0) continue;
+      EXPECT_EQ(row.kind, static_cast<std::uint32_t>(GetParam().waits_are));
+      EXPECT_EQ(c.locks.at(row.lock).address, object);
+      std::uint64_t in_histogram = 0;
+      for (const std::uint32_t each : row.histogram) in_histogram += each;
+      EXPECT_EQ(in_histogram, row.waits);
+      EXPECT_EQ(row.wait_sum, row.waits * 60 * millisecond);
+      EXPECT_EQ(row.wait_max, 60 * millisecond);
+      waits += row.waits;
+    }
+    for (const auto& [thread, e] : c.events) {
+      if (e.kind != static_cast<std::uint8_t>(event_kind::wait)) continue;
+      EXPECT_EQ(e.wait, static_cast<std::uint8_t>(GetParam().waits_are));
+      EXPECT_EQ(c.locks.at(e.lock).address, object);
+      ++events;
+    }
+    EXPECT_EQ(waits, count);
+    EXPECT_EQ(events, count);
+  }
+
+  watched_process::takers takers_;
+  record_test::scratch folder_;
+  watched_process seen_;
+
+ private:
+  void tell_stack(std::uint32_t thread, std::uint64_t since) {
+    auto e = std::make_unique<stack_event>();
+    std::memset(static_cast<void*>(e.get()), 0, sizeof *e);
+    e->head = {event_stack, seen_.id(), thread, 1, since};
+    e->since = since;
+    e->waiter = thread;
+    e->bytes = sizeof e->stack;
+    e->registers.of[16] =
+        reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, GetParam().function)) + 1;
+    e->registers.of[7] = 0x7ffe'0000'0000;
+    seen_.stack(*e);
+  }
+
+  std::uint64_t begin_ = 0;
+};
+
+TEST_P(WatchedProcess, WhatWasToldBeforeAStackSaidMoreIsOfItsKind) {
+  const std::uint64_t at = object + GetParam().word;
+  waits(1001, at, false);
+  waits(1001, at, false);
+  waits(1002, at, false, 0);  // over when the record ends
+  waits(1003, at, true);
+  waits(1001, at, false);
+  expect_waits(5);
+}
+
+TEST_P(WatchedProcess, AnotherWordOfAKnownObjectIsTheSame) {
+  const std::uint64_t at = object + GetParam().word, other = object + GetParam().other_word;
+  waits(1001, at, true);
+  waits(1001, other, false);  // who has a row of the object already
+  waits(1002, other, false);  // who has none
+  waits(1003, other, false, 0);
+  waits(1004, other, true);
+  expect_waits(5);
+}
+
+TEST_P(WatchedProcess, AWaitThatIsNotOverIsOfItsKind) {
+  const std::uint64_t at = object + GetParam().word, other = object + GetParam().other_word;
+  waits(1001, at, true);
+  waits(1002, other, false, 0);
+  waits(1003, other, true);
+  exit_event killed{};
+  killed.head = {event_exit, seen_.id(), 1002, 1, now_ns()};
+  killed.exit_code = 9;
+  seen_.thread_ended(killed);
+  const record_test::contents c = all_told();
+  unsigned found = 0;
+  for (const auto& [id, thread] : c.threads) {
+    if (thread.thread_id != 1002) continue;
+    EXPECT_NE(thread.open.since, 0u);
+    EXPECT_EQ(thread.open.kind, static_cast<std::uint32_t>(GetParam().waits_are));
+    EXPECT_EQ(c.locks.at(thread.open.lock).address, object);
+    ++found;
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST_P(WatchedProcess, AFutexWithoutAnyStackIsTheProgramsOwn) {
+  waits(1001, object, false);
+  waits(1002, object, false, 0);
+  const record_test::contents c = all_told();
+  std::uint64_t waits = 0;
+  for (const auto& [thread, row] : c.rows) {
+    EXPECT_EQ(row.kind, static_cast<std::uint32_t>(wait_kind::futex));
+    waits += row.waits;
+  }
+  EXPECT_EQ(waits, 2u);
+}
+
+// Offsets of their words in glibc's objects: kinds.cpp.
+INSTANTIATE_TEST_SUITE_P(
+    Objects, WatchedProcess,
+    ::testing::Values(
+        kind_of_object{"pthread_cond_wait", 40, 44, object_kind::condition, wait_kind::condition},
+        kind_of_object{"pthread_rwlock_rdlock", 8, 12, object_kind::rwlock, wait_kind::read},
+        kind_of_object{"pthread_rwlock_wrlock", 12, 8, object_kind::rwlock, wait_kind::write},
+        kind_of_object{"pthread_barrier_wait", 0, 4, object_kind::barrier, wait_kind::barrier}),
+    [](const auto& of) { return std::string(of.param.function); });
+
+}  // namespace
+}  // namespace syncopate::record::kernel

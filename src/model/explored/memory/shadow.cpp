@@ -182,6 +182,12 @@ bool shadow::add(cell& c, const access_record& now, const clock& happened) {
   return true;
 }
 
+// found_ races with an access to these of the 8 bytes.
+const access_record* shadow::found(engine::address granule, unsigned mask) noexcept {
+  raced_at_ = granule + static_cast<unsigned>(std::countr_zero(found_.bytes & mask));
+  return &found_;
+}
+
 const access_record* shadow::access(engine::address at, std::size_t bytes, touch how,
                                     std::uint8_t thread, const clock& happened,
                                     engine::place where) {
@@ -193,7 +199,8 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
     const unsigned mask = (0xffu >> (8 - (high - at))) << (at - low);
     const access_record now{where, happened.at[thread], thread, static_cast<std::uint8_t>(mask),
                             how};
-    if (!add(cell_of(page_of(granule / page::cells), granule), now, happened)) return &found_;
+    if (!add(cell_of(page_of(granule / page::cells), granule), now, happened))
+      return found(low, mask);
     at = high;
   }
   return nullptr;
@@ -205,9 +212,11 @@ const access_record* shadow::leave(engine::address low, engine::address high, st
     const engine::address at = granule << granule_bits;
     const engine::address first = std::max(at, low), end = std::min<engine::address>(at + 8, high);
     const unsigned mask = (0xffu >> (8 - (end - first))) << (first - at);
-    return add(c,
-               {where, happened.at[thread], thread, static_cast<std::uint8_t>(mask), touch::leave},
-               happened);
+    const bool fits =
+        add(c, {where, happened.at[thread], thread, static_cast<std::uint8_t>(mask), touch::leave},
+            happened);
+    if (!fits) found(at, mask);
+    return fits;
   };
   return for_known(low >> granule_bits, (high + 7) >> granule_bits, leave_one) ? nullptr : &found_;
 }
@@ -226,6 +235,7 @@ const access_record* shadow::races_with(engine::address at, std::size_t bytes, t
     const auto races_here = [&](const access_record& old) {
       if (!races(old, mask)) return false;
       found_ = old;
+      found(low, mask);
       return true;
     };
     return std::none_of(c.records, c.records + c.count, races_here) &&

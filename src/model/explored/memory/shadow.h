@@ -40,6 +40,9 @@ class shadow {
   const access_record* access(engine::address at, std::size_t bytes, touch how, std::uint8_t thread,
                               const clock& happened, engine::place where);
 
+  // The first byte that the answer is about.
+  [[nodiscard]] engine::address raced_at() const noexcept { return raced_at_; }
+
   // What an access would race with, among those so far. Records nothing.
   [[nodiscard]] const access_record* races_with(engine::address at, std::size_t bytes, touch how,
                                                 std::uint8_t thread, const clock& happened);
@@ -94,12 +97,14 @@ class shadow {
   template <class F>
   bool for_known(engine::address first, engine::address last, F f);
   bool add(cell& c, const access_record& now, const clock& happened);
+  const access_record* found(engine::address granule, unsigned mask) noexcept;
 
   std::vector<std::unique_ptr<page>> pages_;  // by their number, in slots; at most half are used
   std::size_t page_count_ = 0;
   std::array<page*, 64> recent_{};  // by the last bits of their number
   std::uint32_t execution_ = 1;
   access_record found_{};
+  engine::address raced_at_ = 0;
   std::vector<freed_block> freed_;
   engine::address freed_low_ = ~engine::address{0}, freed_high_ = 0;  // all of them are in between
 };

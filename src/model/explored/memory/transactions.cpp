@@ -181,7 +181,7 @@ void machine::note_access(address at, std::size_t bytes, touch how, place from) 
       fail(failure_kind::race,
            "a transaction sees what thread " + std::to_string(record.thread) +
                " has written, and is not ordered with it",
-           from, record.where);
+           from, record.where, shadow_.raced_at());
     }
   tx_.accesses.push_back({at, bytes, how, from});
 }
@@ -195,7 +195,7 @@ void machine::record_transactional(const transaction::touched& each) {
   fail(failure_kind::race,
        "an access in a transaction and one by thread " + std::to_string(record.thread) +
            " are not ordered",
-       each.from, record.where);
+       each.from, record.where, shadow_.raced_at());
 }
 
 void machine::keep_old(address at, std::size_t bytes) {

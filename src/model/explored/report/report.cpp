@@ -67,6 +67,16 @@ class names {
     if (fresh) at->second = name_data(where);
     return at->second;
   }
+  // Of its own, where no table is beside it.
+  static std::string object(address where) {
+    const instrument::data_position p = instrument::data_position_of(where);
+    const bool in_block =
+        p.where == instrument::region::heap || p.where == instrument::region::freed;
+    if (in_block)
+      return "byte " + std::to_string(p.offset) + " of the " + without_arguments(p.object);
+    const std::string name = without_parts(without_arguments(p.text()));
+    return p.where == instrument::region::stack ? "a variable on the " + name : name;
+  }
   [[nodiscard]] std::string legend() const {
     std::string text;
     for (const auto& [start, block] : blocks_)
@@ -328,7 +338,8 @@ std::string advice(const verdict& v, const options& o) {
 
 std::string describe(const failure& f, std::size_t most_steps) {
   names known;
-  std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text + "\n";
+  std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text;
+  text += (f.object != 0 ? ": " + names::object(f.object) : "") + "\n";
   if (f.where != nullptr)
     text += "  thread " + std::to_string(f.thread) + ", " + known.code(f.where, f.callers) + "\n";
   if (f.other != nullptr) text += "  the other: " + known.code(f.other) + "\n";
@@ -415,6 +426,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
     json.member("thread", v.what.thread);
     if (v.what.where != nullptr) json.member("at", code_position(v.what.where, v.what.callers));
     if (v.what.other != nullptr) json.member("other", instrument::code_name(v.what.other));
+    if (v.what.object != 0) json.member("object", names::object(v.what.object));
     json.member("schedule", v.what.schedule);
     json.end_object();
   }

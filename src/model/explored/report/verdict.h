@@ -28,7 +28,8 @@ struct failure {
   std::string text;
   thread_index thread = 0;
   place where = nullptr, other = nullptr;
-  caller_places callers{};  // of `where`
+  caller_places callers{};     // of `where`
+  engine::address object = 0;  // what it is about: in memory, if anywhere
   std::vector<step> steps;
   struct thread_end {  // what a thread was about to do
     bool running = false, ended = false, parked = false, spins = false, reads_nothing = false;

@@ -165,16 +165,17 @@ void machine::end_execution(outcome how) {
   __builtin_unreachable();
 }
 
-void machine::fail(failure_kind kind, std::string text, place where, place other) {
+void machine::fail(failure_kind kind, std::string text, place where, place other, address object) {
   if (tx_.runs() && tx_.never_commits()) {
     text = {};  // nobody comes back to destroy it
     abort_transaction({});
   }
-  note_failure(kind, std::move(text), where, other);
+  note_failure(kind, std::move(text), where, other, object);
   end_execution(outcome::failed);
 }
 
-void machine::note_failure(failure_kind kind, std::string text, place where, place other) {
+void machine::note_failure(failure_kind kind, std::string text, place where, place other,
+                           address object) {
   failure& f = verdict_.what;
   f = {};
   f.kind = kind;
@@ -183,6 +184,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   f.where = where;
   f.callers = callers_of(where);
   f.other = other;
+  f.object = object;
   const std::size_t made = search_.depth() + (in_step_ ? 1 : 0);
   f.steps.assign(search_.steps().begin(),
                  search_.steps().begin() + static_cast<std::ptrdiff_t>(made));

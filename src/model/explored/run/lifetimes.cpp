@@ -45,13 +45,13 @@ void machine::check_alive(thread_index t, address at, const char* what, place fr
     fail(failure_kind::race,
          std::string(what) + " and " + name(touch::leave) + " by thread " + std::to_string(t) +
              " are not ordered",
-         from, last->where);
+         from, last->where, at);
   // (main's variables are there until it returns; what runs then, runs on its stack.)
   if ((owner.now == thread_state::ended && t != 0) || at < owner.stands)
     fail(failure_kind::use_after_free,
          std::string(what) + " of a variable of thread " + std::to_string(t) +
              " whose function has returned",
-         from, last != owner.lefts.rend() ? last->where : nullptr);
+         from, last != owner.lefts.rend() ? last->where : nullptr, at);
 }
 
 // The calling thread's stack ends there now: leaving its variables below is writing to them. (Where
@@ -73,7 +73,7 @@ void machine::leave_frames(address up_to, place where) {
   fail(failure_kind::race,
        std::string(name(touch::leave)) + " and " + name(record.how) + " by thread " +
            std::to_string(record.thread) + " are not ordered",
-       where, record.where);
+       where, record.where, shadow_.raced_at());
 }
 
 void machine::leaves(address up_to, place where) {
@@ -84,12 +84,12 @@ void machine::leaves(address up_to, place where) {
 // ---- heap blocks ------------------------------------------------------------------------------
 
 // A block is there for others as soon as its allocation is in order before what they do.
-void machine::check_order_behind(const heap_block& b, const char* what, place from) {
+void machine::check_order_behind(const heap_block& b, address at, const char* what, place from) {
   if (b.thread == current_ || memory_.of(current_).happened.covers(b.thread, b.time)) return;
   fail(failure_kind::race,
        std::string(what) + " and the allocation of the memory by thread " +
            std::to_string(b.thread) + " are not ordered",
-       from, b.where);
+       from, b.where, at);
 }
 
 // ---- pthread's objects ------------------------------------------------------------------------

@@ -209,9 +209,9 @@ class machine {
   void check_alive(thread_index owner, address, const char* what, place);
   void leave_frames(address up_to, place);
   void check_allocated(address at, const char* what, place from) {
-    if (const heap_block* const b = heap_.block_of(at)) check_order_behind(*b, what, from);
+    if (const heap_block* const b = heap_.block_of(at)) check_order_behind(*b, at, what, from);
   }
-  void check_order_behind(const heap_block&, const char* what, place);
+  void check_order_behind(const heap_block&, address, const char* what, place);
   void end_objects(address at, std::size_t bytes) {
     if (objects_.may_be_in(at, bytes)) end_these_objects(at, bytes);
   }
@@ -261,14 +261,14 @@ class machine {
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome);
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
-                         place other = nullptr);
+                         place other = nullptr, address object = 0);
   [[noreturn]] void end_in_vain();
   [[noreturn]] void stuck(const char* if_one_spins = "threads spin on what nobody will change");
   [[nodiscard]] bool newest_is_awaited(const operation&) const;
   void note_late_awaits();
   bool much_time_passes();
   void begin_threads();
-  void note_failure(failure_kind, std::string text, place where, place other);
+  void note_failure(failure_kind, std::string text, place where, place other, address object);
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
   void note_transaction_made(const step&, std::uint32_t made);

@@ -46,7 +46,7 @@ void machine::fail_freed(address at, std::size_t bytes, const char* what, place 
   const auto* block = shadow_.freed_at(at, bytes);
   fail(failure_kind::use_after_free,
        std::string(what) + " of memory that thread " + std::to_string(block->thread) + " has freed",
-       from, block->where);
+       from, block->where, at);
 }
 
 location_id machine::location_of(address at, unsigned bytes, place from) {
@@ -74,7 +74,7 @@ void machine::touch_atomic(const operation& op, bool writes) {
               : record.how == touch::read ? "a plain read"
                                           : name(record.how)) +
              " by thread " + std::to_string(record.thread) + " are not ordered",
-         op.from, record.where);
+         op.from, record.where, shadow_.raced_at());
   }
 }
 
@@ -374,7 +374,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
     fail(failure_kind::race,
          std::string(writes ? "a write" : "a read") + " and " + name(record.how) + " by thread " +
              std::to_string(record.thread) + " are not ordered",
-         from, record.where);
+         from, record.where, shadow_.raced_at());
   }
   if (!writes) return;
   const bool was_atomic = memory_.overwrite(at, bytes);
@@ -411,14 +411,14 @@ void machine::fail_unordered_release(const access_record* other, place from) {
   fail(failure_kind::race,
        "the release of memory and an access by thread " + std::to_string(record.thread) +
            " are not ordered",
-       from, record.where);
+       from, record.where, shadow_.raced_at());
 }
 
 void machine::freed(address at, std::size_t bytes, place from) {
   if (const auto* block = shadow_.freed_at(at, 1))
     fail(failure_kind::double_free,
          "memory that thread " + std::to_string(block->thread) + " has freed is freed again", from,
-         block->where);
+         block->where, at);
   if (const auto [offset, block] = heap_.inside(at); offset != 0)
     fail(failure_kind::check,
          "free of an address " + std::to_string(offset) + " bytes inside a block", from,

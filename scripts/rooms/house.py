@@ -7,7 +7,13 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-CODE = (".h", ".c", ".cpp", ".cxx", ".S", ".def", ".inc", ".py")
+CODE = (".h", ".c", ".cpp", ".cxx", ".S", ".def", ".inc", ".py", ".sh")
+# Texts, data, and languages of which nothing here uses a file of another room by its name.
+NO_CODE = {
+    "SHA256SUMS", ".LICENSE", ".cmake", ".cocci", ".css", ".f90", ".go", ".html", ".in", ".java",
+    ".js", ".json", ".lua", ".map", ".md", ".mjs", ".patch", ".rb", ".rs", ".ru", ".svg",
+    ".toml", ".txt", ".yml",
+}  # fmt: skip
 
 
 class TableError(Exception):
@@ -109,11 +115,16 @@ class House:
         if other.name in own.uses or ("*" in own.uses):
             self.arrows.add((own.name, other.name))
             return
+        if not self.is_excused(source, target):
+            self.find(f"{place}: room '{own.name}' {verb} {target} of room '{other.name}'")
+
+    def is_excused(self, source: str, target: str) -> bool:
+        """Whether an exception allows it; that exception is needed."""
         for excuse in self.exceptions:
             if excuse.covers(source, target):
                 excuse.used = True
-                return
-        self.find(f"{place}: room '{own.name}' {verb} {target} of room '{other.name}'")
+                return True
+        return False
 
     def _outside_of(self, kind: str, name: str) -> str | None:
         """The project outside that has this header, library or Python package."""
@@ -130,11 +141,18 @@ class House:
         elif project != "system" and project not in room.outside:
             self.find(f"{place}: room '{room.name}' may not use {project} ('{name}')")
 
+    def _is_known(self, path: str) -> bool:
+        """Whether what a file of a room uses is looked at, or it is no code."""
+        kind = Path(path).suffix or Path(path).name
+        return path.endswith(CODE) or kind in NO_CODE or self.room_of(path) is None
+
     def check_table(self) -> None:
         """What the table says must be there: files, rooms, needed exceptions and arrows."""
         for path in self.files:
             if path.endswith(CODE) and self.room_of(path) is None:
                 self.find(f"{path}: this file is in no room of scripts/rooms.toml")
+            elif not self._is_known(path):
+                self.find(f"{path}: nothing looks at what files of this kind use")
         held = {room.name for room in map(self.room_of, self.files) if room}
         for room in self.rooms.values():
             if room.name not in held:

@@ -1,6 +1,7 @@
 """The arrows of Python: imports, modules that are loaded by name, and circles."""
 
 import ast
+import re
 import sys
 from fnmatch import fnmatch
 from functools import cache
@@ -8,8 +9,16 @@ from pathlib import Path
 
 from .house import Excuse, House, Room
 
-# Calls that load a module whose name an import would have shown.
-LOADERS = {"import_module", "__import__", "spec_from_file_location", "run_path", "run_module"}
+# What loads a module whose name an import would have shown, by any name that it is given.
+BY_NAME = {"import_" + "module", "__" + "import__"}  # in two parts, since they are looked for
+WORDS = {"exec", "eval"}  # in a text they mean many things
+LOADERS = {
+    *BY_NAME, *WORDS, "spec_from_" + "file_location", "run_" + "path", "run_" + "module",
+    "SourceFile" + "Loader", "load_" + "module", "resolve_" + "name",
+}  # fmt: skip
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+# An import in a program that a shell script has in it.
+IN_SHELL = re.compile(r"^\s*(?:from\s+[\w.]+\s+import\s+\w[\w, ]*|import\s+\w[\w., ]*)$")
 
 
 @cache
@@ -48,19 +57,23 @@ class Imports:
         self.house = house
         self.arrows: dict[str, dict[str, int]] = {}
 
-    def check(self, path: str, room: Room) -> None:
-        text = (self.house.root / path).read_text(encoding="utf-8")
+    def check(self, path: str, room: Room, text: str | None = None) -> None:
+        """text: of the file, unless it is more than Python."""
+        text = (self.house.root / path).read_text(encoding="utf-8") if text is None else text
         try:
             tree = ast.parse(text, path)
         except SyntaxError as error:
             self.house.find(f"{path}:{error.lineno}: cannot be read: {error.msg}")
             return
         arrows = self.arrows.setdefault(path, {})
+        known = _docstrings(tree)
         deferred = _deferred(tree) if "TYPE_CHECKING" in text else set()
         for node in ast.walk(tree):
             if not isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+                self._check_mention(path, node, known)
                 continue
             place = f"{path}:{node.lineno}"
+            self._check_renamed(place, path, node)
             if isinstance(node, ast.ImportFrom) and node.level:
                 folder, names = _relative(path, node)
                 folders: tuple[str, ...] = (folder,)
@@ -69,13 +82,43 @@ class Imports:
                 folders = self._folders(path, room)
             elif _loaded(node) and not self._rows(path):
                 names, folders = [_loaded(node)], self._folders(path, room)
+                known.update((id(node.func), id(node.args[0])))
             else:
                 self._check_loader(path, place, node)
+                if _called(node) in LOADERS:
+                    known.add(id(node.func))
                 continue
             for name in names:
                 target = self._check_name(place, path, name, folders, room)
                 if target and node not in deferred:
                     arrows[target] = node.lineno
+
+    def _check_renamed(self, place: str, path: str, node: ast.AST) -> None:
+        """A loader that is imported under another name."""
+        if isinstance(node, ast.ImportFrom) and not self._rows(path):
+            for alias in node.names:
+                if alias.name in LOADERS and alias.asname not in (None, alias.name):
+                    self.house.find(f"{place}: {alias.name} under another name loads unseen")
+
+    def _check_mention(self, path: str, node: ast.AST, known: set[int]) -> None:
+        """What loads without a statement: a package's module as an attribute of it, a module's
+        name as a text, a loader that is given on."""
+        if isinstance(node, ast.Attribute):
+            known.add(id(node.value))  # a part of this one
+        if id(node) in known:
+            return
+        name = _dotted(node) or (node.value if isinstance(node, ast.Constant) else None)
+        if not isinstance(name, str):
+            return
+        place, text = f"{path}:{node.lineno}", isinstance(node, ast.Constant)
+        if name.rpartition(".")[2] in LOADERS - (WORDS if text else set()) and not self._rows(path):
+            self.house.find(f"{place}: {name} loads what no import shows; list it under [[loads]]")
+        elif DOTTED.fullmatch(name):
+            target = _module(self.house.root, ".", name)
+            if text and target not in _files_of(name):
+                return  # a file's name, or another thing's
+            if target and target != path:
+                self.house.enter(place, path, target, "names")
 
     def _folders(self, path: str, room: Room) -> tuple[str, ...]:
         """Where modules are looked for: beside a script, but not beside a package's module."""
@@ -136,6 +179,27 @@ class Imports:
             visit(path, ())
 
 
+def _docstrings(tree: ast.Module) -> set[int]:
+    """Texts that stand for themselves."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def _dotted(node: ast.AST) -> str | None:
+    """A name, or a chain of attributes of one, as it is written."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        below = _dotted(node.value)
+        return f"{below}.{node.attr}" if below else None
+    return None
+
+
+def _files_of(name: str) -> tuple[str, str]:
+    """The files of a module with that whole name."""
+    stem = name.replace(".", "/")
+    return f"{stem}.py", f"{stem}/__init__.py"
+
+
 def _called(node: ast.AST) -> str | None:
     """The last part of what a call calls."""
     if not isinstance(node, ast.Call):
@@ -145,20 +209,29 @@ def _called(node: ast.AST) -> str | None:
 
 def _loaded(node: ast.AST) -> str | None:
     """The module that import_module("name") or __import__("name") loads."""
-    if _called(node) not in {"import_module", "__import__"} or not node.args:
+    if _called(node) not in BY_NAME or len(node.args) != 1:
         return None
     value = node.args[0]
     literal = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return value.value if literal else None
+    return value.value if literal and not value.value.startswith(".") else None
 
 
 def _deferred(tree: ast.Module) -> set[ast.AST]:
     """Imports under TYPE_CHECKING, which nothing loads."""
     found: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        if isinstance(node, ast.If) and _dotted(node.test) in (
+            "TYPE_CHECKING",
+            "typing.TYPE_CHECKING",
+        ):
             found.update(each for part in node.body for each in ast.walk(part))
     return found
+
+
+def _python_of(house: House, path: str) -> str:
+    """A script's lines that are Python's imports, each where it stands."""
+    lines = (house.root / path).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line.strip() if IN_SHELL.match(line) else "" for line in lines)
 
 
 def check_imports(house: House) -> None:
@@ -167,4 +240,6 @@ def check_imports(house: House) -> None:
         room = house.room_of(path)
         if path.endswith(".py") and room:
             imports.check(path, room)
+        elif path.endswith(".sh") and room:
+            imports.check(path, room, _python_of(house, path))
     imports.check_circles()

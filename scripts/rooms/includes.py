@@ -6,11 +6,18 @@ from functools import cache
 from pathlib import Path
 
 from .house import House
+from .text import logical_lines, without_comments
 
 SOURCES = (".h", ".c", ".cpp", ".cxx", ".S", ".def", ".inc")
-DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:include|include_next|import)\b[ \t]*(.*)$")
-NAMED = re.compile(r'([<"])([^>"]+)[>"]')
-BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+DIRECTIVE = re.compile(
+    r"^\s*(?:#|%:|\?\?=)\s*(?:include|include_next|import|embed|pragma\s+GCC\s+dependency)\b\s*(.*)$",
+    re.S,
+)
+ASKED = re.compile(r"__has_(?:include|include_next|embed)\s*\(\s*(.*)", re.S)
+MODULE = re.compile(r"^\s*(?:export\s+)?import\s*[<\"\w:].*;", re.S)
+# What the assembler reads, in its own files and in those of C.
+ASSEMBLY = re.compile(r"\.(?:incbin|include)\b\s*(.*)", re.S)
+NAMED = re.compile(r'\\?([<"])([^>"\\]+)\\?[>"]')
 
 
 class Includes:
@@ -28,13 +35,14 @@ class Includes:
     def _read(self, path: str) -> list[tuple[int, str, str]]:
         """(line, quote, name) of each include of a file; quote is empty where a macro names it."""
         text = (self.root / path).read_text(encoding="utf-8", errors="replace")
-        text = BLOCK_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
         rows = []
-        for number, line in enumerate(text.splitlines(), 1):
-            directive = DIRECTIVE.match(line)
-            if directive:
-                named = NAMED.match(directive[1])
-                rows.append((number, *named.groups()) if named else (number, "", directive[1]))
+        for number, line in logical_lines(without_comments(text)):
+            said = DIRECTIVE.match(line) or ASSEMBLY.search(line) or ASKED.search(line)
+            if said:
+                named = NAMED.match(said[1])
+                rows.append((number, *named.groups()) if named else (number, "", said[1].strip()))
+            elif MODULE.match(line):
+                rows.append((number, "", line.strip()))
         return rows
 
     def _find(self, folder: str, quote: str, name: str, paths: tuple[str, ...]) -> str | None:
@@ -55,7 +63,8 @@ class Includes:
         for number, quote, name in self.read(path):
             place = f"{path}:{number}"
             if not quote:
-                house.find(f"{place}: an include that a macro names: {name}")
+                if not house.is_excused(path, name):
+                    house.find(f"{place}: an include that a macro names: {name}")
                 continue
             target = self.find(str(Path(path).parent), quote, name, paths)
             if name in house.seams:

@@ -10,11 +10,17 @@ from functools import cache
 from pathlib import Path
 
 from .house import House
-from .includes import Includes
+from .includes import SOURCES, Includes
 from .symbols import check_symbols
 
-LIBRARY = re.compile(r"^(?:-l:?|.*/|)(?:lib)?([^/]+?)(?:\.so[.\d]*|\.a|\.o)?$")
+LIBRARY = re.compile(r"^(?:-l:?|--library=|.*/|)(?:lib)?([^/]+?)(?:\.so[.\d]*|\.a|\.o)?$")
+LINKED = re.compile(r"-l|--library=|[^-].*\.(?:a|o|so(?:\.[\d.]+)?)$")
 PATH_OPTIONS = ("-I", "-isystem", "-iquote", "-idirafter")
+# Options by which a compiler reads what nothing here looks at.
+UNSEEN = ("@", "-imacros", "--include", "-iprefix", "-iwithprefix", "-I-", "-Wp,", "--sysroot")
+# Libraries that a compiler links by itself.
+IMPLIED = {"-fopenmp": "gomp", "-fgnu-tm": "itm", "-fsanitize=thread": "tsan"}
+COMPILER = re.compile(r"(?:^|[\s;&(])\S*/?(?:c\+\+|g\+\+|gcc|cc|clang|clang\+\+)(?:-\d+)? ")
 
 
 @dataclass
@@ -25,6 +31,7 @@ class Compilation:
     output: str
     paths: tuple[str, ...]
     first: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass
@@ -51,11 +58,6 @@ class Build:
             self._compilation(entry)
             for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
         ]
-        self.seams = {  # their folders
-            path.removesuffix("/" + name)
-            for name, seam in house.seams.items()
-            for path in seam.files
-        }
         self.sources = {each.output: each.source for each in self.compilations}
 
     def _inside(self, path: str) -> str:
@@ -74,24 +76,33 @@ class Build:
                 if word.startswith(option):
                     paths.append(self.inside(word.removeprefix(option) or after))
                     break
-            if word == "-include":
-                first.append(self.inside(after))
+            if word.startswith("-include"):
+                first.append(self.inside(word.removeprefix("-include") or after))
             elif word == "-o":
                 output = after
-        return Compilation(self.inside(entry["file"]), output, tuple(paths), tuple(first))
+        unseen = tuple(word for word in words[1:] if word.startswith(UNSEEN))
+        return Compilation(self.inside(entry["file"]), output, tuple(paths), tuple(first), unseen)
 
     # ---- what each compilation reads
 
     def check_paths(self, each: Compilation) -> None:
         """The folders of a compilation's include path stand in the table."""
         rooms = [self.house.room_of(each.source), self.house.room_of(_target_folder(each.output))]
-        allowed = self.seams.union(*(room.paths for room in rooms if room))
+        allowed = {path for room in rooms if room for path in room.paths}
+        place = f"{each.source}: compiled for {each.output}"
         for path in each.paths:
-            if not path.startswith("/") and path not in allowed:
+            choosers = [room.name for room in rooms if room and path in room.seams]
+            self.house.chosen.update((name, path) for name in choosers)
+            if not choosers and not path.startswith("/") and path not in allowed:
                 self.house.find(
-                    f"{each.source}: compiled for {each.output} with the include path {path}, "
-                    "which its room does not have"
+                    f"{place} with the include path {path}, which its room does not have"
                 )
+        allowed |= {folder for room in rooms if room for folder in room.seams}
+        for path in each.first:
+            if not any(path.startswith(f"{folder}/") for folder in (*allowed, "")):
+                self.house.find(f"{place} with {path} first, which its room does not have")
+        for option in each.unseen:
+            self.house.find(f"{place} with {option}, and nothing looks at what that reads")
 
     def reach(self, each: Compilation) -> frozenset[str]:
         """What a compilation may read of ours, by its include path."""
@@ -162,7 +173,9 @@ class Build:
         names = set()
         for word in link.libraries:
             path = Path(self.folder, word)
-            if word.startswith("-l") or not path.is_relative_to(self.house.root):
+            if word in IMPLIED.values():
+                names.add(word)
+            elif word.startswith("-") or not path.is_relative_to(self.house.root):
                 match = LIBRARY.match(word)
                 names.add(match[1] if match else word)
             else:
@@ -257,6 +270,17 @@ def _names(text: str) -> list[str]:
     return [re.sub(r"\$(.)", r"\1", each) for each in found]
 
 
+def _libraries_of(words: list[str]) -> list[str]:
+    """What a linker's line names, also behind the compiler's -Wl, and what the compiler adds."""
+    found = [IMPLIED[word] for word in words if word in IMPLIED]
+    for word in words:
+        if word.startswith("-Wl,"):
+            found += [part for part in word.split(",") if LINKED.match(part)]
+        elif not word.startswith("-") or word.startswith("-l"):
+            found.append(word)
+    return found
+
+
 def read_links(path: Path) -> list[Link]:
     """The programs and libraries of a build.ninja that CMake wrote."""
     links: list[Link] = []
@@ -272,10 +296,31 @@ def read_links(path: Path) -> list[Link]:
                 links.append(current)
         elif current and line.startswith(("  LINK_LIBRARIES = ", "  LINK_FLAGS = ")):
             words = shlex.split(line.partition(" = ")[2].replace("$:", ":"))
-            current.libraries += [w for w in words if not w.startswith("-") or w.startswith("-l")]
+            current.libraries += _libraries_of(words)
         elif current and line.startswith("  OBJECT_DIR = "):
             current.folder = line.partition(" = ")[2].partition("/CMakeFiles/")[0]
     return links
+
+
+def check_commands(house: House, folder: Path) -> None:
+    """Compilers that the build calls by a command of its own, as CMakeLists.txt names them."""
+    for line in (folder / "build.ninja").read_text(encoding="utf-8").splitlines():
+        said = re.match(r"  COMMAND = cd (\S+) && (.*)", line)
+        if not said or not COMPILER.search(said[2]):
+            continue
+        maker = Path(said[1]).relative_to(folder).as_posix() + "/CMakeLists.txt"
+        room = house.room_of(maker)
+        for word in shlex.split(said[2].replace("$:", ":")):
+            path = Path(word.removeprefix("-I").removeprefix("-L"))
+            if not path.is_absolute() or not path.is_relative_to(house.root) or not room:
+                continue
+            named = path.relative_to(house.root).as_posix()
+            if path.is_relative_to(folder):
+                continue
+            if word.startswith("-I") and named not in (*room.paths, *room.seams):
+                house.find(f"{maker}: compiles with the include path {named}")
+            elif named.endswith(SOURCES):
+                house.enter(maker, maker, named, "compiles")
 
 
 def check_build(house: House, includes: Includes, folder: Path) -> str:
@@ -283,6 +328,7 @@ def check_build(house: House, includes: Includes, folder: Path) -> str:
     build = Build(house, includes, folder)
     compared = build.check_compilations()
     linked = build.check_links()
+    check_commands(house, folder)
     return (
         f", {len(build.compilations)} compilations ({compared} with what the compiler read), "
         f"{linked} programs and libraries"

@@ -28,6 +28,7 @@ class Room:
     holds: tuple[str, ...]
     uses: tuple[str, ...]
     paths: tuple[str, ...] = ()
+    seams: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -68,6 +69,7 @@ class House:
     built: bool = False  # whether a build's files are looked at, too
     findings: dict[str, None] = field(default_factory=dict)
     arrows: set[tuple[str, str]] = field(default_factory=set)
+    chosen: set[tuple[str, str]] = field(default_factory=set)  # room, folder of a seam
 
     def __post_init__(self) -> None:
         self._rooms = {path: self._find_room(path) for path in self.files}
@@ -160,6 +162,9 @@ class House:
             for name in room.uses:
                 if name != "*" and name in self.rooms and (room.name, name) not in self.arrows:
                     self.find(f"scripts/rooms.toml: room '{room.name}' does not use '{name}'")
+            for folder in room.seams:
+                if self.built and (room.name, folder) not in self.chosen:
+                    self.find(f"scripts/rooms.toml: room '{room.name}' has no need of {folder}")
         for name, seam in self.seams.items():
             there = {path for path in self.files if path.endswith("/" + name)}
             for path in sorted(there ^ set(seam.files)):

@@ -411,6 +411,26 @@ LINKS = [
         "room 'bench' links products/libitm/accesses.cpp of room 'libitm'",
     ),
     (
+        r"(build (?:\S|\$ )+/libsyncopate-openmp\.so\.\S+: [^\n]*?LINKER__.*?LINK_FLAGS = )",
+        r"\1-Wl,-z,now,-lelf ",
+        "openmp.so.0.1.0: linked with elf, which its row does not name",
+    ),
+    (
+        r"(build (?:\S|\$ )+/tm/libitm\.so\S*: [^\n]*?LINKER__.*?LINK_FLAGS = )",
+        r"\1-fopenmp ",
+        "linked with gomp, which its row does not name",
+    ),
+    (
+        r"(COMMAND = cd (?:\S|\$ )+/tests/openmp && [^\n]* -fopenmp )",
+        r"\1-I ROOT/attic -IROOT/papers/figures ",
+        "tests/openmp/CMakeLists.txt: compiles with the include path papers/figures",
+    ),
+    (
+        r"(COMMAND = cd (?:\S|\$ )+/src/record/kernel && /\S+/clang )",
+        r"\1 ROOT/src/tm/core/adaptive.cpp ",
+        "room 'kernel_view' compiles src/tm/core/adaptive.cpp of room 'tm'",
+    ),
+    (
         r"build ((?:\S|\$ )+)/bin/syncopate-native: ",
         r"build \1/bin/attic: ",
         "/bin/attic: this product is not under [products]",
@@ -423,13 +443,21 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
     before = [path.read_text(encoding="utf-8") for path in (links, commands)]
     text = before[0]
     for old, new, _ in LINKS:
-        text, count = re.subn(old, new, text, count=1, flags=re.S)
+        text, count = re.subn(old, new.replace("ROOT", str(copy)), text, count=1, flags=re.S)
         assert count == 1, old
     links.write_text(text, encoding="utf-8")
     text, count = re.subn(
         r"""(-I\S+/src[\\"]*)( [^\n]*/src/record/file\.cpp)""",
         rf"\1 -I{copy}/papers/workloads\2",
         before[1].replace("src/tm/tables/tiny", "src/tm/tables/large"),
+        count=1,
+    )
+    assert count == 1
+    # A product that chooses another machine, that reads a file first, and that reads unseen.
+    text, count = re.subn(
+        r"""(-I\S+/src[\\"]*)( [^\n]*/products/openmp/teams/barriers\.cpp)""",
+        rf"\1 -I{copy}/src/model/front/include -include {copy}/papers/workloads/common.h -imacros y.h\2",
+        text,
         count=1,
     )
     assert count == 1
@@ -440,8 +468,15 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
         links.write_text(before[0], encoding="utf-8")
         commands.write_text(before[1], encoding="utf-8")
     said = result.stdout.splitlines()
+    large = "with the include path src/tm/tables/large, which its room does not have"
+    assert all(line.startswith("src/tm/") for line in said if line.endswith(large))
+    said = [line for line in said if not line.endswith(large)]
     wanted = [message for _, _, message in LINKS]
     wanted.append("the include path papers/workloads, which its room does not have")
+    wanted.append("the include path src/model/front/include, which its room does not have")
+    wanted.append("with papers/workloads/common.h first, which its room does not have")
+    wanted.append("with -imacros, and nothing looks at what that reads")
+    wanted.append("room 'tests' has no need of src/tm/tables/tiny")
     wanted.append("seams: nothing includes src/tm/tables/tiny/tm_tables.h")
     wanted.append("products: nothing makes /bin/syncopate-native")
     for message in wanted:

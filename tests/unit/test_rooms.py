@@ -456,7 +456,8 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
     # A product that chooses another machine, that reads a file first, and that reads unseen.
     text, count = re.subn(
         r"""(-I\S+/src[\\"]*)( [^\n]*/products/openmp/teams/barriers\.cpp)""",
-        rf"\1 -I{copy}/src/model/front/include -include {copy}/papers/workloads/common.h -imacros y.h\2",
+        rf"\1 -I{copy}/src/model/front/include -imacros y.h"
+        rf" -include {copy}/papers/workloads/common.h\2",
         text,
         count=1,
     )
@@ -469,7 +470,7 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
         commands.write_text(before[1], encoding="utf-8")
     said = result.stdout.splitlines()
     large = "with the include path src/tm/tables/large, which its room does not have"
-    assert all(line.startswith("src/tm/") for line in said if line.endswith(large))
+    assert sum(line.endswith(large) for line in said) > 10
     said = [line for line in said if not line.endswith(large)]
     wanted = [message for _, _, message in LINKS]
     wanted.append("the include path papers/workloads, which its room does not have")

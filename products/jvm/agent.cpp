@@ -3,7 +3,8 @@
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release store of `recording` when everything is set up, acquire load by who tells.
-//   [K]  relaxed: a budget, which may be exceeded by what threads spend at one time.
+//   [K]  relaxed: a budget, which may be exceeded by what threads spend at one time; a line that
+//        was told, and may be told twice.
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -31,8 +32,9 @@ std::uint64_t now_ns() {
   return std::uint64_t(t.tv_sec) * 1'000'000'000u + std::uint64_t(t.tv_nsec);
 }
 
-// Who holds a monitor, the VM tells only while all threads stand still. So that is asked for some
-// waits: it may take one part in a hundred of the time, and 50 ms at first.
+// Who holds a monitor, the VM tells only while all threads stand still, and where a thread is only
+// while that one does. So that is asked for some waits: it may take one part in a hundred of the
+// time, and 50 ms at first.
 class budget {
  public:
   bool allows(std::uint64_t now) {
@@ -53,9 +55,6 @@ class budget {
 };
 budget asking;
 
-struct seen_holder {
-  std::uint32_t thread = 0, stack = 0;
-};
 // Of the wait that the calling thread is in.
 thread_local seen_holder holder __attribute__((tls_model("initial-exec")));
 
@@ -86,10 +85,40 @@ void note_thread(JNIEnv*, jthread thread) {
   tools->SetThreadLocalStorage(thread, reinterpret_cast<void*>(id));
 }
 
+// Of threads that carry virtual ones the record says once that there are such: what these wait for
+// is not told.
+void note_carrier(JNIEnv* env, jthread thread) {
+  static std::atomic<bool> told{false};
+  static constexpr char line[] = "virtual threads\n";
+  if (!recording.load(std::memory_order_acquire) ||  // [R]
+      told.load(std::memory_order_relaxed))          // [K]
+    return;
+  const jclass of = env->GetObjectClass(thread);
+  char* name = nullptr;
+  if (tools->GetClassSignature(of, &name, nullptr) == JVMTI_ERROR_NONE) {
+    if (std::strcmp(name, "Ljdk/internal/misc/CarrierThread;") == 0 && !told.exchange(true))
+      recorder->names(line, sizeof line - 1);
+    tools->Deallocate(reinterpret_cast<unsigned char*>(name));
+  }
+  env->DeleteLocalRef(of);
+}
+
+void note_carriers(JNIEnv* env) {
+  jint count = 0;
+  jthread* threads = nullptr;
+  if (tools->GetAllThreads(&count, &threads) != JVMTI_ERROR_NONE) return;
+  for (jint i = 0; i < count; ++i) {
+    note_carrier(env, threads[i]);
+    env->DeleteLocalRef(threads[i]);
+  }
+  tools->Deallocate(reinterpret_cast<unsigned char*>(threads));
+}
+
 void JNICALL on_thread_start(jvmtiEnv*, JNIEnv* env, jthread thread) {
   note_thread(env, thread);
   const bool is_ours = recorder == &record::told;  // else the preload library has seen it
   if (is_ours && recording.load(std::memory_order_acquire)) recorder->thread_begins();  // [R]
+  note_carrier(env, thread);
 }
 
 void JNICALL on_thread_end(jvmtiEnv*, JNIEnv*, jthread) {
@@ -147,6 +176,7 @@ void begin(JNIEnv* env) {
   for (const jvmtiEvent each : events) tools->SetEventNotificationMode(JVMTI_ENABLE, each, nullptr);
   recording.store(true, std::memory_order_release);  // [R]
   take_parks(env);
+  note_carriers(env);
 }
 
 void end(JNIEnv* env, bool detached) {
@@ -221,6 +251,15 @@ std::uint32_t kernel_id(JNIEnv*, jthread thread) {
   void* kept = nullptr;
   if (tools->GetThreadLocalStorage(thread, &kept) != JVMTI_ERROR_NONE) return 0;
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(kept));
+}
+
+seen_holder where_is(JNIEnv* env, jthread thread) {
+  const std::uint64_t begin = now_ns();
+  seen_holder found{kernel_id(env, thread)};
+  if (found.thread == 0 || !asking.allows(begin)) return found;
+  found.stack = stack_of(thread);
+  asking.spend(now_ns() - begin);
+  return found;
 }
 
 }  // namespace syncopate::jvm

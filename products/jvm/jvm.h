@@ -23,6 +23,13 @@ extern std::atomic<bool> recording;
 // Kernel thread id of a Java thread; 0: it has not run since the agent is here.
 std::uint32_t kernel_id(JNIEnv*, jthread);
 
+// Who holds what a thread waits for, and where that is meanwhile: a stack id; 0: not known.
+struct seen_holder {
+  std::uint32_t thread = 0, stack = 0;
+};
+// Its stack only while the time that such questions take allows it.
+seen_holder where_is(JNIEnv*, jthread holder);
+
 // What a Java object is to threads that wait for it.
 struct object {
   std::uint64_t number = 0;  // 0: not known

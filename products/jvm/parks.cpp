@@ -26,8 +26,8 @@ using unpark_function = void(JNICALL*)(JNIEnv*, jobject, jobject);
 std::atomic<park_function> real_park{nullptr};
 std::atomic<unpark_function> real_unpark{nullptr};
 std::atomic<bool> takes{false};
-jfieldID blocker_field = nullptr, owner_field = nullptr;
-jclass ownable = nullptr, unsafe_class = nullptr;
+jfieldID blocker_field = nullptr, owner_field = nullptr, reader_field = nullptr;
+jclass ownable = nullptr, of_both = nullptr, unsafe_class = nullptr;
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -36,16 +36,26 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-std::uint32_t owner_of(JNIEnv* env, jobject on) {
-  if (owner_field == nullptr || !env->IsInstanceOf(on, ownable)) return 0;
-  const jobject owner = env->GetObjectField(on, owner_field);
-  if (owner == nullptr) return 0;
-  const std::uint32_t id = kernel_id(env, owner);
-  env->DeleteLocalRef(owner);
-  return id;
+// Who has it alone; or, of those that share it, who had it first and has it still.
+jobject owner_of(JNIEnv* env, jobject on) {
+  jobject owner = nullptr;
+  if (owner_field != nullptr && env->IsInstanceOf(on, ownable))
+    owner = env->GetObjectField(on, owner_field);
+  if (owner == nullptr && reader_field != nullptr && env->IsInstanceOf(on, of_both))
+    owner = env->GetObjectField(on, reader_field);
+  return owner;
 }
 
-bool wait_begins(JNIEnv* env, bool timed) {
+// Where it is known who holds it, a wait whose stack is told asks where that thread is, too.
+seen_holder holder_of(JNIEnv* env, jobject on, bool with_stack) {
+  const jobject owner = owner_of(env, on);
+  if (owner == nullptr) return {};
+  const seen_holder found = with_stack ? where_is(env, owner) : seen_holder{kernel_id(env, owner)};
+  env->DeleteLocalRef(owner);
+  return found;
+}
+
+bool wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
   jthread thread = nullptr;
   if (blocker_field == nullptr || tools->GetCurrentThread(&thread) != JVMTI_ERROR_NONE ||
       thread == nullptr)
@@ -55,8 +65,9 @@ bool wait_begins(JNIEnv* env, bool timed) {
   object what = on != nullptr ? blocker(env, on) : blocker(env, thread);
   record::wait_kind kind = what.wait;
   if (kind == record::wait_kind::write && reads()) kind = record::wait_kind::read;
-  const std::uint32_t owner = on != nullptr && what.has_owner ? owner_of(env, on) : 0;
-  recorder->wait_begins({kind, what.kind, what.number, stack, owner, timed, owner != 0});
+  if (on != nullptr && what.has_owner) holder = holder_of(env, on, stack != 0);
+  recorder->wait_begins(
+      {kind, what.kind, what.number, stack, holder.thread, timed, holder.thread != 0});
   if (on != nullptr) env->DeleteLocalRef(on);
   env->DeleteLocalRef(thread);
   return true;
@@ -64,15 +75,17 @@ bool wait_begins(JNIEnv* env, bool timed) {
 
 void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
   const park_function real = real_park.load(std::memory_order_acquire);  // [F]
-  if (real == nullptr) return;                       // for a moment: it may return for no reason
+  if (real == nullptr) return;  // for a moment: it may return for no reason
+  seen_holder holder;
   if (!recording.load(std::memory_order_acquire) ||  // [R]
-      !wait_begins(env, absolute != JNI_FALSE || time > 0))
+      !wait_begins(env, absolute != JNI_FALSE || time > 0, holder))
     return real(env, self, absolute, time);
   const std::uint64_t begun = now_ns();
   real(env, self, absolute, time);
   if (absolute == JNI_FALSE && time > 0 && now_ns() - begun >= static_cast<std::uint64_t>(time))
     recorder->wait_fails();
-  recorder->wait_ends(recorder->wait_is_long() ? stack_of(nullptr) : 0, 0, 0);
+  recorder->wait_ends(recorder->wait_is_long() ? stack_of(nullptr) : 0, holder.thread,
+                      holder.stack);
 }
 
 // Who lets a thread go on that waits for a lock has let go of that.
@@ -236,6 +249,10 @@ bool take_parks(JNIEnv* env) {
   env->ExceptionClear();
   if (ownable != nullptr)
     owner_field = env->GetFieldID(ownable, "exclusiveOwnerThread", "Ljava/lang/Thread;");
+  env->ExceptionClear();
+  of_both = found(env, "java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
+  if (of_both != nullptr)
+    reader_field = env->GetFieldID(of_both, "firstReader", "Ljava/lang/Thread;");
   env->ExceptionClear();
   if (blocker_field == nullptr) return false;
   bind_again(env, true);

@@ -278,24 +278,25 @@ def _perhaps_less(results: dict) -> str:
 
 
 def _perhaps_more(results: dict) -> str:
-    if results["process"]["goroutines"]:
-        return ", without what goroutines wait for each other, which is not seen here"
+    tasks = languages.TASKS.get(results["process"]["tasks"])
+    if tasks == languages.GOROUTINES:
+        return tasks.without
     if waits_for_rows(results):
         return ", without waits for rows and tables, which are not told from those for clients"
-    if awaits_locks(results):
-        return javawaits.SAID
     account = results["account"]
     states = ["futex", "unseen_futex", "yield"]
-    if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
-        states.append("semaphore")  # the kernel does not see who took one, nor do other processes
+    if semaphores_may_be_locks(results):
+        states.append("semaphore")
     if results["process"]["at_conditions"]:
         states.append("condition")
+    without = (tasks.without if tasks else "") + javawaits.SAID * awaits_locks(results)
     own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
-        return ""
+        return without
     share = percent(own / account["total_ns"])
     return (
         f", and perhaps to locks of its own: up to {share} more{_most_of_it(results, own, states)}"
+        f"{without}"
     )
 
 
@@ -320,6 +321,13 @@ def awaits_locks(results: dict) -> bool:
     return waited > 0 and waited >= LARGE * results["account"]["total_ns"]
 
 
+def semaphores_may_be_locks(results: dict) -> bool:
+    """Whether the record does not tell who has taken one: the kernel and Java's VM do not, nor do
+    other processes."""
+    by_library = results["process"]["recorder"] not in ("kernel", "jvm")
+    return not by_library or len(results["threads"]) == 1
+
+
 def awaits_python(results: dict) -> bool:
     """Whether much of the time went into waits of Python's that are perhaps for locks: those of its
     semaphores are made of what signals are made of."""
@@ -338,7 +346,7 @@ def is_explained(results: dict) -> bool:
     passed where there may be locks that are not recorded. A thread alone waits for nobody but other
     processes, by what they share."""
     process = results["process"]
-    if process["goroutines"] or waits_for_rows(results):
+    if process["tasks"] or waits_for_rows(results):
         return False
     if awaits_locks(results) or awaits_python(results):
         return False
@@ -347,5 +355,7 @@ def is_explained(results: dict) -> bool:
     states = SHARED if alone else UNSEEN
     if results["process"]["at_conditions"]:
         states += ("condition",)
+    if semaphores_may_be_locks(results):
+        states += tuple({"semaphore"} - {*states})
     unseen = sum(account["parts"].get(state, 0) for state in states)
     return unseen <= MOST_UNSEEN * account["total_ns"]

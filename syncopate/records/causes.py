@@ -68,7 +68,7 @@ _JAVA_SAID = {
     knowncalls.SLEEP: (
         "sleeps",
         "sleeps",
-        "sleep after the release, or wait() on the monitor, which releases it",
+        "sleep after the release, or wait for a condition of the lock, which releases it",
     ),
     knowncalls.INPUT_OUTPUT: (
         "input_output",
@@ -131,19 +131,20 @@ def releases_in_java(stack: dict) -> bool:
 
 
 def _in_java(lock: dict, results: dict) -> Iterator[Reason]:
-    """What holders of Java's monitors are in while others wait, as the VM tells."""
+    """What holders of Java's locks are in while others wait, as the VM tells."""
     if results["process"]["recorder"] != "jvm":
         return
     kinds: dict[str, float] = {}
     named: dict[str, str] = {}
-    for stack in lock["holders"]:
+    meanwhile = [stack for stack in lock["holders"] if not releases_in_java(stack)]
+    for stack in meanwhile:
         inner = stack["frames"][0]["function"] if stack["frames"] else ""
-        kind = knowncalls.kind_in_java(inner)
-        if kind and not releases_in_java(stack):
+        if kind := knowncalls.kind_in_java(inner):
             kinds[kind] = kinds.get(kind, 0.0) + stack["share"]
             named.setdefault(kind, inner)
-    for kind, share in kinds.items():
-        if share >= MOSTLY:
+    total = sum(stack["share"] for stack in meanwhile)
+    for kind, seen in kinds.items():
+        if (share := seen / total) >= MOSTLY:
             cause, why, do = _JAVA_SAID[kind]
             yield Reason(
                 cause,

@@ -214,19 +214,32 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
 
 
 def _where(lock: dict, results: dict) -> Iterator[str]:
-    """Where it is released, where one stack has most of the time; of Java's monitors, where their
+    """Where it is released, where one stack has most of the time; of Java's locks, where their
     holders are meanwhile. A function that released it by its last act, a jump, may have left no
     return address: what is on the stack besides, run-time libraries, says nothing."""
-    by_jvm = results["process"]["recorder"] == "jvm"
+    if results["process"]["recorder"] == "jvm":
+        yield from _where_in_java(lock)
+        return
     for stack in lock["holders"][:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
-        if not by_jvm and all(is_runtime(frame["module"]) for frame in own):
-            continue
-        if stack["share"] >= lockfigures.MOSTLY:
-            meanwhile = by_jvm and not causes.releases_in_java(stack)
-            what = "who holds it is meanwhile in " if meanwhile else "it is held until "
-            shown = knowncalls.with_programs_own(own) if by_jvm else own[:2]
-            yield what + ", called by ".join(map(_place, shown))
+        if stack["share"] >= lockfigures.MOSTLY and not all(
+            is_runtime(frame["module"]) for frame in own
+        ):
+            yield _called("it is held until ", own[:2])
+
+
+def _where_in_java(lock: dict) -> Iterator[str]:
+    for what, releases in ("who holds it is meanwhile in ", False), ("it is held until ", True):
+        stacks = [x for x in lock["holders"] if causes.releases_in_java(x) == releases]
+        most = lockfigures.MOSTLY * sum(stack["share"] for stack in stacks)
+        for stack in stacks[:1]:
+            own = without_starters(stack["frames"][stack["wrapper_frames"] :])
+            if own and stack["share"] >= most:
+                yield _called(what, knowncalls.with_programs_own(own))
+
+
+def _called(what: str, frames: list[dict]) -> str:
+    return what + ", called by ".join(map(_place, frames))
 
 
 def _place(frame: dict) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from syncopate.records.recordformat import (
@@ -78,11 +78,55 @@ def note_on(language: str) -> str:
     )
 
 
+class Tasks(NamedTuple):
+    """What a program's run-time library runs on threads, and puts aside without the kernel."""
+
+    called: str
+    without: str  # what a report adds to the time lost to locks
+    note: str
+
+
+GOROUTINES = Tasks(
+    "goroutines",
+    ", without what goroutines wait for each other, which is not seen here",
+    "a Go program: goroutines that wait for each other do so outside of the kernel; its own"
+    " profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it has called"
+    " runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)",
+)
+VIRTUAL_THREADS = Tasks(
+    "virtual threads",
+    ", without what virtual threads wait for each other, which is not seen here",
+    "Java's virtual threads wait outside of the VM's own threads: for java.util.concurrent that is"
+    " not recorded, for monitors (synchronized) in part, as of the threads that carry them;"
+    " `jcmd PID Thread.dump_to_file FILE` shows where each one is",
+)
+TOKIO = Tasks(
+    "tasks of tokio",
+    ", without what tasks of tokio wait for each other, which is not seen here",
+    "tokio: its tasks wait for each other, as at a tokio::sync::Mutex, outside of any thread: that"
+    " is not seen here; tokio-console shows it",
+)
+ASYNCIO = Tasks(
+    "tasks of asyncio",
+    ", without what tasks of asyncio, where it runs some, wait for each other",
+    "Python's asyncio is loaded: its tasks wait for each other, as at an asyncio.Lock, within one"
+    " thread: that is not seen here; asyncio.all_tasks() and print_stack() show where they are",
+)
+TASKS = {each.called: each for each in (GOROUTINES, VIRTUAL_THREADS, TOKIO, ASYNCIO)}
+MARK_OF_TOKIO = b"must be called from the context of a Tokio"  # said where there is no run-time
+VIRTUAL = "virtual threads"  # a line of the agent in a Java VM (products/jvm)
+UNBLOCKS_VIRTUAL = "VirtualThread-u"  # a thread of such a VM, as far as the kernel keeps names
+_ASYNCIO = re.compile(r"/_asyncio(\.[\w.-]+)?\.so$")
 MARK_OF_GO = b"\xff Go buildinf:"  # of what `go version -m` reads
 NOTE_ON_PYTHON = (
     "Python: its Condition, Semaphore, Event and Queue wait at locks of the waiting thread's own:"
     " whether for a lock, or for something to do, is not told apart"
 )
+
+
+def loads_asyncio(lines: Iterable[str]) -> bool:
+    """Whether one of these lines of what is mapped is of Python's asyncio."""
+    return any(_ASYNCIO.search(line) for line in lines)
 
 
 def at_conditions(executable: str) -> str:

@@ -154,12 +154,12 @@ class Notes:
     def _of_others(self) -> list[str]:
         """Locks that are made of what is no lock."""
         by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
-        if self.is_go:
-            return [
-                "a Go program: goroutines that wait for each other do so outside of the kernel; its"
-                " own profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it"
-                " has called runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)"
-            ]
+        tasks = self.tasks
+        if tasks == languages.GOROUTINES:
+            return [tasks.note]
+        return [*([tasks.note] if tasks else []), *self._of_conditions(by_kernel)]
+
+    def _of_conditions(self, by_kernel: bool) -> list[str]:
         language = self.at_conditions()
         if language and not (by_kernel and language == "Java"):  # of which more is said
             return [languages.note_on(language)]
@@ -173,6 +173,24 @@ class Notes:
             f" epoll_wait: that is among {among} here; pg_stat_activity tells it"
             " (wait_event_type Lock)"
         ]
+
+    @functools.cached_property
+    def tasks(self) -> languages.Tasks | None:
+        """What the program runs on its threads, and waits without them; None: nothing is known of
+        such."""
+        if self.is_go:
+            return languages.GOROUTINES
+        record = self.of.record
+        lines = record.maps().splitlines()
+        carries = any(
+            t.name.startswith(languages.UNBLOCKS_VIRTUAL) for t in self.of.threads.values()
+        )
+        if carries or languages.VIRTUAL in lines:
+            return languages.VIRTUAL_THREADS
+        if languages.loads_asyncio(lines):
+            return languages.ASYNCIO
+        is_tokio = self.of.symbolizer.holds(record.header.executable, languages.MARK_OF_TOKIO)
+        return languages.TOKIO if is_tokio else None
 
     @functools.cached_property
     def is_go(self) -> bool:

@@ -104,6 +104,7 @@ class Results:
             "wait": header.wait,
             "recorder": recordformat.name_of_recorder(header.recorder),
             "goroutines": self.notes.is_go,
+            "tasks": self.notes.tasks.called if self.notes.tasks else "",
             "at_conditions": self.notes.at_conditions(),
             "more_threads": self.notes.has_more_threads(),
             "only_openmp": self.notes.has_only_openmp(),

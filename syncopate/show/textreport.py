@@ -37,7 +37,10 @@ SECTIONS = {
     "unknown": "Locks that the record does not describe",
 }
 AT_CONDITIONS = "Condition variables (waiting for something to do, or for {}'s own locks)"
-BY_KERNEL = {"semaphore": "Semaphores that other threads post (signals, or locks: not told apart)"}
+# Where the record does not tell who has taken a semaphore: from the kernel, of Java's.
+UNKNOWN_TAKERS = {
+    "semaphore": "Semaphores that other threads post (signals, or locks: not told apart)"
+}
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
@@ -115,7 +118,7 @@ def _is_waited_for(lock: dict) -> bool:
 def _title(section: str, title: str, process: dict) -> str:
     if section == "condition" and process["at_conditions"]:
         return AT_CONDITIONS.format(process["at_conditions"])
-    return BY_KERNEL.get(section, title) if process["recorder"] == "kernel" else title
+    return UNKNOWN_TAKERS.get(section, title) if process["recorder"] in ("kernel", "jvm") else title
 
 
 def _of_section(locks: list[dict], section: str) -> list[dict]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from conftest import HERE, compile_c, run_cli
@@ -197,7 +198,8 @@ def java(tmp_path_factory):
 JAVAS = {"monitor": ("mutex", "Object at Known.waitHere:"),
          "reentrant": ("mutex", "ReentrantLock at Known.waitHere:"),
          "read": ("read", "ReentrantReadWriteLock at Known.waitHere:"),
-         "write": ("write", "ReentrantReadWriteLock at Known.waitHere:")}  # fmt: skip
+         "write": ("write", "ReentrantReadWriteLock at Known.waitHere:"),
+         "shared": ("write", "ReentrantReadWriteLock at Known.waitHere:")}  # fmt: skip
 
 
 def is_javas(found: dict, kind: str, said: str) -> None:
@@ -221,11 +223,95 @@ def test_java(java, tmp_path, kind):
     assert adds_up(found)
     assert not any("agentpath" in word for word in found["process"]["command"])
     told = found["findings"][0]
-    if kind == "monitor":  # of which the VM tells where its holder is, not where it lets go of it
-        assert (told["causes"], told["reasons"][0]["sure"]) == (["sleeps"], "likely")
-        assert told["why"][0].endswith("in java.lang.Thread.sleep")
-    where = "who holds it is meanwhile in java" if kind == "monitor" else "it is held until "
-    assert any(why.startswith(where) for why in told["why"])
+    assert (told["causes"], told["reasons"][0]["sure"]) == (["sleeps"], "likely")
+    assert told["why"][0].endswith("in java.lang.Thread.sleep")
+    assert any(why.startswith("who holds it is meanwhile in java") for why in told["why"])
+    # Where a monitor is let go of the VM does not tell.
+    assert any(why.startswith("it is held until ") for why in told["why"]) == (kind != "monitor")
+    assert all(why.partition(" in ")[2] or why.partition("until ")[2] for why in told["why"])
+
+
+def test_a_semaphore_of_javas_may_be_a_lock(java, tmp_path):
+    """The VM does not tell who has taken one: what threads waited for it is not said to be for
+    signals, nor that nobody waited for a lock."""
+    found, said = recorded([*java, "semaphore"], tmp_path / "r", LIBRARY)
+    (lock,) = [x for x in found["locks"] if x["name"].startswith("Semaphore at Known.waitHere:")]
+    waited = lock["waits"]["semaphore"]["total_ns"]
+    assert int(said.split()[0]) / 2 < waited <= int(said.split()[0])
+    assert not account.is_explained(found)
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert "Semaphores that other threads post (signals, or locks: not told apart)" in text
+    assert "and perhaps to locks of its own" in text
+    assert "No thread waited for a lock." not in text
+
+
+def newer_java() -> Path | None:
+    """A Java that has virtual threads."""
+    for release in sorted(Path("/usr/lib/jvm").glob("*/release")):
+        version = re.search(r'JAVA_VERSION="(\d+)', release.read_text())
+        if version and int(version[1]) >= 21 and (release.parent / "bin/javac").exists():
+            return release.parent / "bin/java"
+    return None
+
+
+VIRTUAL = """
+import java.util.concurrent.locks.ReentrantLock;
+public class Virtual {
+    static final ReentrantLock lock = new ReentrantLock();
+    static void use() {
+        for (int i = 0; i < 10; i++) {
+            lock.lock();
+            try { Thread.sleep(5); } catch (InterruptedException e) { }
+            lock.unlock();
+        }
+    }
+    public static void main(String[] words) throws Exception {
+        Thread[] all = new Thread[4];
+        for (int i = 0; i < all.length; i++)
+            all[i] = KIND.start(Virtual::use);
+        for (Thread each : all) each.join();
+    }
+}
+"""
+
+
+@pytest.mark.skipif(not newer_java(), reason="no Java 21 or later in /usr/lib/jvm")
+@pytest.mark.parametrize("kind", ["ofVirtual", "ofPlatform"])
+def test_virtual_threads_are_said_not_to_be_seen(tmp_path, kind):
+    source = tmp_path / "Virtual.java"
+    source.write_text(VIRTUAL.replace("KIND", f"Thread.{kind}()"))
+    java = newer_java()
+    subprocess.run([java.with_name("javac"), "-d", tmp_path, source], check=True)
+    found, _ = recorded([java, "-cp", tmp_path, "Virtual"], tmp_path / "r", LIBRARY)
+    is_virtual = kind == "ofVirtual"
+    assert found["process"]["tasks"] == "virtual threads" * is_virtual
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert ("without what virtual threads wait for each other" in text) == is_virtual
+    assert ("No thread waited for a lock." in text) is False
+
+
+@pytest.mark.parametrize("how", ["told by the agent", "by a thread's name", "neither"])
+def test_a_record_that_tells_of_virtual_threads(tmp_path, how):
+    builder = RecordBuilder()
+    builder.recorder = 2
+    builder.thread(11, name="VirtualThread-u" if how == "by a thread's name" else "java")
+    if how == "told by the agent":
+        builder.maps += "virtual threads\n"
+    report = run_cli("report", "--json", builder.write(tmp_path / "r")).stdout
+    process = json.loads(report)["records"][0]["process"]
+    assert process["tasks"] == "virtual threads" * (how != "neither")
+
+
+@pytest.mark.parametrize("loads", [True, False])
+def test_tasks_of_asyncio_are_said_not_to_be_seen(tmp_path, loads):
+    program = f"import {'asyncio' if loads else 'json'}, threading\n" + (
+        "t = threading.Thread(target=threading.Event().wait, args=(0.2,)); t.start(); t.join()"
+    )
+    found, _ = recorded([PYTHON, "-c", program], tmp_path / "r", LIBRARY)
+    assert found["process"]["tasks"] == "tasks of asyncio" * loads
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert ("without what tasks of asyncio, where it runs some, wait" in text) == loads
+    assert ("asyncio.all_tasks()" in text) == loads
 
 
 def test_a_java_thread_that_waits_in_vain(java, tmp_path):
@@ -358,6 +444,19 @@ int main(void) {
   usleep(50000);
 }
 """
+
+
+@pytest.mark.parametrize("is_tokio", [True, False])
+def test_tasks_of_tokio_are_said_not_to_be_seen(tmp_path, is_tokio):
+    """A program that has what tokio says where there is no run-time of it."""
+    said = "must be called from the context of a Tokio 1.x runtime" if is_tokio else "nothing"
+    source = LIKE_GO.replace("\\xff Go buildinf:", said).replace("[32]", "[]")
+    program = compile_c(source, tmp_path / "server", "-O1", "-pthread")
+    found, _ = recorded([program], tmp_path / "r", LIBRARY)
+    assert found["process"]["tasks"] == "tasks of tokio" * is_tokio
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert ("without what tasks of tokio wait for each other" in text) == is_tokio
+    assert ("tokio-console" in text) == is_tokio
 
 
 @pytest.mark.parametrize("is_go", [True, False])

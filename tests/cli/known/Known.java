@@ -1,6 +1,8 @@
 // Known.java -- one thread waits for a lock, again and again, that another holds. Argument: monitor,
-// reentrant, read, write, or tried: a reentrant one that is wanted for a short time, again and again.
+// reentrant, read, write, shared (who holds it reads, who waits writes), semaphore, or tried: a
+// reentrant one that is wanted for a short time, again and again.
 // Prints NANOSECONDS WAITER HOLDER TRIES, two being threads' names, the last how many were in vain.
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.*;
@@ -9,6 +11,7 @@ public class Known {
     static final Object monitor = new Object();
     static final ReentrantLock reentrant = new ReentrantLock();
     static final ReentrantReadWriteLock both = new ReentrantReadWriteLock();
+    static final Semaphore semaphore = new Semaphore(1);
     static final AtomicLong round = new AtomicLong(), done = new AtomicLong();
     static String kind;
     static long waited, inVain;
@@ -23,7 +26,7 @@ public class Known {
 
     static Lock lock(boolean holds) {
         if (kind.equals("reentrant") || kind.equals("tried")) return reentrant;
-        return !holds && kind.equals("read") ? both.readLock() : both.writeLock();
+        return kind.equals(holds ? "shared" : "read") ? both.readLock() : both.writeLock();
     }
 
     static void keep(long number) {
@@ -38,6 +41,12 @@ public class Known {
             }
             return;
         }
+        if (kind.equals("semaphore")) {
+            semaphore.acquireUninterruptibly();
+            keep(number);
+            semaphore.release();
+            return;
+        }
         lock(true).lock();
         keep(number);
         lock(true).unlock();
@@ -48,6 +57,11 @@ public class Known {
             synchronized (monitor) {
                 return;
             }
+        }
+        if (kind.equals("semaphore")) {
+            semaphore.acquireUninterruptibly();
+            semaphore.release();
+            return;
         }
         while (kind.equals("tried") && !tried()) inVain++;
         if (!kind.equals("tried")) lock(false).lock();

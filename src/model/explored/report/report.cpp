@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace syncopate::explored {
@@ -280,6 +281,19 @@ static std::string listed(const std::vector<std::string>& all) {
   return text;
 }
 
+// Where annotations order what nothing else does, sorted: several processes find them in any order.
+static std::set<std::string> places_believed(const verdict& v) {
+  std::set<std::string> places;
+  for (const place each : v.believed) places.insert(instrument::place_name(each));
+  return places;
+}
+static std::string believed(const verdict& v) {
+  const std::set<std::string> places = places_believed(v);
+  if (places.empty()) return {};
+  return ", believed: order that annotations claim at " + listed({places.begin(), places.end()}) +
+         " (claims=0 doubts it)";
+}
+
 // Of the program's own code.
 static std::string not_seen(const verdict& v) {
   std::string text;
@@ -314,7 +328,7 @@ std::string summary(const verdict& v, const options& o) {
   if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
   if (v.signals) text += ", not modeled: when and where signals come";
-  text += not_seen(v);
+  text += believed(v) + not_seen(v);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -410,6 +424,10 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
   if (v.signals) json.value("signals");
+  json.end_array();
+  json.key("believed");  // where annotations claim order that accesses do not give
+  json.begin_array();
+  for (const std::string& each : places_believed(v)) json.value(each);
   json.end_array();
   json.key("not_seen");  // of the program's own code
   json.begin_array();

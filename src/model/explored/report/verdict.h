@@ -57,6 +57,7 @@ struct verdict {
   bool load_buffering = false;        // could matter to the program (machine::note_load)
   bool signals = false;               // were sent that could come at other times, to other threads
   bool ignored = false;               // the program says of accesses that races of theirs are meant
+  std::vector<place> believed;        // annotations that order what its accesses do not
   std::vector<std::string> assembly;  // places of what is not seen and may touch memory
   std::vector<std::string> calls;     // functions whose writes are not seen
   bool structs_unseen = false;        // those that calls take or return by value

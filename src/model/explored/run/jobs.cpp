@@ -276,11 +276,13 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   reader from(result);
   found f{};
   std::string bound, schedule;
+  std::vector<place> believed;
   std::vector<loop> endless;
   std::vector<search::request> asked;
   from.get(f);
   from.get_all(bound);
   from.get_all(schedule);
+  from.get_all(believed);
   from.get_all(endless);
   std::size_t requests = 0;
   from.get(requests);
@@ -316,6 +318,9 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   verdict_.load_buffering |= f.load_buffering;
   instrument::any_is_unmodeled |= f.signals;
   verdict_.ignored |= f.ignored;
+  for (const place each : believed)
+    if (std::ranges::find(verdict_.believed, each) == verdict_.believed.end())
+      verdict_.believed.push_back(each);
   verdict_.withheld.timeouts |= f.withheld.timeouts;
   verdict_.withheld.jumps |= f.withheld.jumps;
   verdict_.withheld.turns |= f.withheld.turns;
@@ -389,6 +394,7 @@ void machine::hand_over() {
   to.add(f);
   to.add_all(verdict_.bound);
   to.add_all(f.failed ? verdict_.what.schedule : std::string());
+  to.add_all(verdict_.believed);
   to.add_all(std::vector<loop>(endless_.begin() + static_cast<std::ptrdiff_t>(endless_given_),
                                endless_.end()));
   to.add(search_.kept_requests().size());

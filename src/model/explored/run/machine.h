@@ -192,6 +192,7 @@ class machine {
   void repeat_failure(const std::string& schedule, const surroundings&);
 
   // claims.cpp
+  void note_believed(clock before, place from);
   // Whether a plain access takes no part in the search for races.
   [[nodiscard]] bool is_ignored(address at, std::size_t bytes, bool writes) {
     const harmless_bytes::kind harmless = harmless_.has_some_in(at, bytes);

@@ -50,6 +50,7 @@ std::string set(const std::string& name, const std::string& text, options& into)
   else if (name == "spurious") into.spurious = static_cast<unsigned>(whole);
   else if (name == "aborts") into.aborts = static_cast<unsigned>(whole);
   else if (name == "htm") into.htm = whole != 0;
+  else if (name == "claims") into.claims = whole != 0;
   else if (name == "any_waiter") into.any_waiter = whole != 0;
   else if (name == "processors") into.processors = static_cast<unsigned>(whole);
   else if (name == "nodes") into.nodes = static_cast<unsigned>(whole);
@@ -107,6 +108,7 @@ std::string unusual(const options& o) {
   add("processors", o.processors, usual.processors);
   add("nodes", o.nodes, usual.nodes);
   add("htm", o.htm, usual.htm);
+  add("claims", o.claims, usual.claims);
   return text;
 }
 

@@ -40,7 +40,8 @@ struct options {
   bool any_waiter = false;  // wake() chooses; else the longest-parked
   unsigned processors = 4;
   unsigned nodes = 2;
-  bool htm = true;  // hardware transactions
+  bool htm = true;     // hardware transactions
+  bool claims = true;  // order that annotations claim is believed
 
   bool progress = false;   // a line every 2 seconds, also when standard error is no terminal
   unsigned weaken = 0;     // SYNCOPATE_WEAKEN: the ordered access site to make relaxed; 0: none

@@ -11,6 +11,9 @@
  * One file of the runtime, in C++, includes <syncopate/elide/gil_c_interface.h>, which defines
  * them. All return 0, or an error number with nothing done: the caller's bugs are reported once on
  * standard error and never end the program.
+ *
+ * Memory order (the tag stands at its site below)
+ *   [W]  relaxed: a hint; who sees it late counts one point more, or one less.
  */
 #ifndef SYNCOPATE_GIL_H
 #define SYNCOPATE_GIL_H
@@ -80,7 +83,8 @@ static __inline__ int syncopate_gil_yield(const void* pc) {
 /* Whether yield points have to be counted now: memory that nobody writes while this stays as it
  * is. An interpreter may have two tables of instructions, and in one of them no yield points. */
 static __inline__ int syncopate_gil_is_counted(void) {
-  return __builtin_expect(__atomic_load_n(&syncopate_gil_wanted, __ATOMIC_RELAXED) != 0, 0);
+  const uint32_t wanted = __atomic_load_n(&syncopate_gil_wanted, __ATOMIC_RELAXED); /* [W] */
+  return __builtin_expect(wanted != 0, 0);
 }
 
 /* yield() in two parts, for an interpreter's loop: whether yield_slow() has to be called now.

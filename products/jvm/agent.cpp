@@ -5,6 +5,7 @@
 //   [R]  release store of `recording` when everything is set up, acquire load by who tells.
 //   [K]  relaxed: a budget, which may be exceeded by what threads spend at one time; a line that
 //        was told, and may be told twice.
+//   [E]  acq_rel exchange: one thread ends the recording.
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -96,7 +97,8 @@ void note_carrier(JNIEnv* env, jthread thread) {
   const jclass of = env->GetObjectClass(thread);
   char* name = nullptr;
   if (tools->GetClassSignature(of, &name, nullptr) == JVMTI_ERROR_NONE) {
-    if (std::strcmp(name, "Ljdk/internal/misc/CarrierThread;") == 0 && !told.exchange(true))
+    if (std::strcmp(name, "Ljdk/internal/misc/CarrierThread;") == 0 &&
+        !told.exchange(true, std::memory_order_relaxed))  // [K]
       recorder->names(line, sizeof line - 1);
     tools->Deallocate(reinterpret_cast<unsigned char*>(name));
   }
@@ -180,7 +182,7 @@ void begin(JNIEnv* env) {
 }
 
 void end(JNIEnv* env, bool detached) {
-  if (!recording.exchange(false)) return;
+  if (!recording.exchange(false, std::memory_order_acq_rel)) return;  // [E]
   if (detached) {
     leave_parks(env);
     for (const jvmtiEvent each : events)
@@ -286,7 +288,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM* vm, char* options, void*) {
   read_options(options);
   if (!prepare(vm)) return 3;
   begin(env);
-  return recording.load() ? 0 : 4;
+  return recording.load(std::memory_order_acquire) ? 0 : 4;  // [R]
 }
 
 }  // extern "C"

@@ -9,6 +9,8 @@
 // Memory order (each tag stands at its site below)
 //   [F]  release store of the VM's function when ours is bound, acquire load by ours.
 //   [R]  acquire load of `recording` (agent.cpp).
+//   [T]  release store, acquire load: whether calls of bind() that this thread makes are for us;
+//        another thread that binds meanwhile may see either.
 #include <cstring>
 #include <ctime>
 
@@ -183,7 +185,7 @@ void JNICALL bind(JNIEnv* env, jclass) {
        reinterpret_cast<void*>(unpark)}};
   const jmethodID all = env->GetStaticMethodID(unsafe_class, "registerNatives", "()V");
   if (all != nullptr) {
-    if (takes.load()) env->RegisterNatives(unsafe_class, ours, 2);
+    if (takes.load(std::memory_order_acquire)) env->RegisterNatives(unsafe_class, ours, 2);  // [T]
     tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
     env->CallStaticVoidMethod(unsafe_class, all);
     tools->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
@@ -218,7 +220,7 @@ void call_bind(JNIEnv* env) {
 }
 
 void bind_again(JNIEnv* env, bool ours) {
-  takes.store(ours);
+  takes.store(ours, std::memory_order_release);  // [T]
   call_bind(env);
 }
 
@@ -227,10 +229,11 @@ void bind_again(JNIEnv* env, bool ours) {
 void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID method, void* address, void** instead) {
   char *name = nullptr, *signature = nullptr;
   if (tools->GetMethodName(method, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return;
-  if (takes.load() && std::strcmp(name, "park") == 0 && std::strcmp(signature, "(ZJ)V") == 0) {
+  if (takes.load(std::memory_order_acquire) && std::strcmp(name, "park") == 0 &&
+      std::strcmp(signature, "(ZJ)V") == 0) {                                              // [T]
     real_park.store(reinterpret_cast<park_function>(address), std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(park);
-  } else if (takes.load() && std::strcmp(name, "unpark") == 0) {
+  } else if (takes.load(std::memory_order_acquire) && std::strcmp(name, "unpark") == 0) {  // [T]
     real_unpark.store(reinterpret_cast<unpark_function>(address),
                       std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(unpark);
@@ -256,11 +259,11 @@ bool take_parks(JNIEnv* env) {
   env->ExceptionClear();
   if (blocker_field == nullptr) return false;
   bind_again(env, true);
-  return real_park.load() != nullptr;
+  return real_park.load(std::memory_order_acquire) != nullptr;  // [F]
 }
 
 void leave_parks(JNIEnv* env) {
-  if (real_park.load() != nullptr) bind_again(env, false);
+  if (real_park.load(std::memory_order_acquire) != nullptr) bind_again(env, false);  // [F]
 }
 
 }  // namespace syncopate::jvm

@@ -6,7 +6,6 @@
 
 #include <syncopate/machine/types.h>
 
-#include <cerrno>
 #include <ctime>
 
 namespace syncopate::posix {
@@ -28,12 +27,21 @@ inline machine::deadline to_deadline(clockid_t clock, const timespec& at) noexce
   return {at.tv_sec < 0 ? timespec{0, 0} : at, clock};
 }
 
-// For all objects but mutexes: call(limit) with a limit that is valid, else EINVAL at once.
-template <class Call>
-[[gnu::always_inline]] inline int with_limit(clockid_t clock, const timespec& at, Call call) {
-  if (!is_supported(clock) || !is_valid(at)) return EINVAL;
-  const machine::deadline until = to_deadline(clock, at);
-  return call(&until);
-}
+// A limit of all objects but mutexes: one that is not valid is EINVAL at once. Lives through the
+// call.
+class early_limit {
+ public:
+  early_limit(clockid_t clock, const timespec& at) noexcept
+      : valid_(is_supported(clock) && is_valid(at)), at_(to_deadline(clock, at)) {}
+  early_limit(const early_limit&) = delete;
+  early_limit& operator=(const early_limit&) = delete;
+
+  explicit operator bool() const noexcept { return valid_; }
+  [[nodiscard]] limit get() const noexcept { return &at_; }
+
+ private:
+  bool valid_;
+  machine::deadline at_;
+};
 
 }  // namespace syncopate::posix

@@ -245,7 +245,7 @@ void discard_record() noexcept {
 void set_flag(file_flag flag) noexcept {
   file_header* h = header.load(std::memory_order_acquire);  // [H]
   if (h != nullptr && (load(h->flags) & flag) == 0)
-    __atomic_fetch_or(&h->flags, flag, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&h->flags, flag, __ATOMIC_RELAXED);  // [W]
 }
 
 void give_up() noexcept {
@@ -294,7 +294,7 @@ void leave_file() noexcept { let_go(its_header); }
 void count_quiet_children(int more) noexcept {
   if (file.parents == nullptr) return;
   __atomic_fetch_add(&file.parents->quiet_children, static_cast<std::uint32_t>(more),
-                     __ATOMIC_RELAXED);
+                     __ATOMIC_RELAXED);  // [W]
 }
 
 void tell_parents_file(int error) noexcept {
@@ -302,8 +302,9 @@ void tell_parents_file(int error) noexcept {
   file_header* const h = std::exchange(file.parents, nullptr);
   if (h == nullptr) return;
   if (error != 0) {
-    __atomic_store_n(&h->unrecorded_error, static_cast<std::uint32_t>(error), __ATOMIC_RELAXED);
-    __atomic_fetch_add(&h->unrecorded_children, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->unrecorded_error, static_cast<std::uint32_t>(error),
+                     __ATOMIC_RELAXED);                                // [W]
+    __atomic_fetch_add(&h->unrecorded_children, 1, __ATOMIC_RELAXED);  // [W]
   }
   sys::call(SYS_munmap, h, its_header);
 }

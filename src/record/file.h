@@ -13,6 +13,8 @@
 //   [N]  release store of the count behind the item, acquire load: who reads the count finds the
 //        item.
 //   [G]  relaxed: under the table's lock.
+//   [W]  relaxed: a number or a flag of the header that stands for itself, in a file that other
+//        processes count in, too.
 #pragma once
 
 #include <cstddef>

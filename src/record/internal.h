@@ -14,6 +14,11 @@
 //   [F]  relaxed: the child of a fork has one thread.
 //   [T]  relaxed: who has it last said so; what [U] has ordered before is seen by who fails at [L].
 //   [C]  compiler barrier: for signals of this thread.
+//   [W]  relaxed: a word that stands for itself; where more belongs to it, who calls says what
+//        orders it.
+//   [P]  release store of publish() -- synchronizes with who reads the file meanwhile, and is what
+//        remains in order when the process is killed: first what is told of, then the word that
+//        tells.
 #pragma once
 
 #include <atomic>
@@ -129,20 +134,20 @@ inline std::uint64_t milliseconds(std::uint64_t n) noexcept { return ticks_per_s
 // Relaxed access to a plain word that other threads change too.
 template <class T>
 T load(const T& word) noexcept {
-  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);  // [W]
 }
 template <class T, class V>
 void store(T& word, V value) noexcept {
-  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELAXED);
+  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELAXED);  // [W]
 }
 template <class T, class V>
 void add(T& word, V value) noexcept {
-  __atomic_fetch_add(&word, static_cast<T>(value), __ATOMIC_RELAXED);
+  __atomic_fetch_add(&word, static_cast<T>(value), __ATOMIC_RELAXED);  // [W]
 }
 // Order in which the contents of a chunk become visible to whoever reads the file after a crash.
 template <class T, class V>
 void publish(T& word, V value) noexcept {
-  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELEASE);
+  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELEASE);  // [P]
 }
 
 }  // namespace syncopate::record

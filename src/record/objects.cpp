@@ -389,7 +389,7 @@ void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexc
   }
   std::uint64_t most = load(e->hold_max);
   while (ticks > most && !__atomic_compare_exchange_n(&e->hold_max, &most, ticks, true,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {  // [K]
   }
 }
 

@@ -72,7 +72,7 @@ file_header* own_file() noexcept {
 void end_with(file_header& h, file_flag how) noexcept {
   store(h.last_ticks, machine::ticks());
   store(h.last_monotonic_ns, machine::now());
-  __atomic_fetch_or(&h.flags, how, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&h.flags, how, __ATOMIC_RELEASE);  // [E]
 }
 
 void complain(const char* path, int error) noexcept {
@@ -168,7 +168,7 @@ void exec_has_failed() noexcept {
   if (enabled && recording.child_waits) count_quiet_children(1);
   file_header* const h = own_file();
   if (h != nullptr)
-    __atomic_fetch_and(&h->flags, ~std::uint32_t{record::replaced}, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&h->flags, ~std::uint32_t{record::replaced}, __ATOMIC_RELAXED);  // [R]
 }
 
 void after_fork_in_child() noexcept {

@@ -22,6 +22,11 @@
 //   [H]  acquire load of the header (file.cpp): what it says is there.
 //   [G]  relaxed: only whether there is a file; or behind an entry, which has asked with [H].
 //   [C]  compiler barrier: for signals of this thread.
+//   [O]  relaxed: the thread reads what it alone has written.
+//   [T]  release store: who reads that the lock is held, reads with acquire (told.cpp), and has
+//        read nothing that came later.
+//   [E]  release RMW: the times of the end are in the file before the flag that says that they are.
+//   [R]  relaxed: the flag is taken back, and stands for itself.
 #pragma once
 
 #include <atomic>
@@ -119,9 +124,10 @@ void read_ends_elsewhere(std::uint64_t object) noexcept;
 inline void change_read_held(std::uint64_t from, std::uint64_t to,
                              void (*elsewhere)(std::uint64_t) noexcept) noexcept {
   std::uint64_t* const first = read_held;
-  if (__builtin_expect(first == nullptr || __atomic_load_n(first, __ATOMIC_RELAXED) != from, 0))
+  if (__builtin_expect(first == nullptr || __atomic_load_n(first, __ATOMIC_RELAXED) != from,
+                       0))  // [O]
     return elsewhere(from | to);
-  __atomic_store_n(first, to, __ATOMIC_RELEASE);
+  __atomic_store_n(first, to, __ATOMIC_RELEASE);  // [T]
 }
 inline void read_begins(const void* object) noexcept {
   change_read_held(0, reinterpret_cast<std::uintptr_t>(object), read_begins_elsewhere);

@@ -8,6 +8,8 @@
 //
 // Memory order (each tag stands at its site below)
 //   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
+//   [S]  acquire load of a slot -- synchronizes with [P]: the entry is complete (I1).
+//   [P]  release store of a slot, under the lock of insertions.
 #include "record/stacks.h"
 
 #include <utility>
@@ -67,7 +69,7 @@ void copy(const std::uint64_t* from, std::uint64_t* to, unsigned depth) noexcept
 found find(std::uint64_t hash, const std::uint64_t* pc, unsigned depth) noexcept {
   for (std::uint32_t probe = 0;; ++probe) {
     const std::uint32_t slot = slot_of(hash, probe);
-    const std::uint64_t word = __atomic_load_n(&index[slot], __ATOMIC_ACQUIRE);
+    const std::uint64_t word = __atomic_load_n(&index[slot], __ATOMIC_ACQUIRE);  // [S]
     if (word == 0) return {0, slot};
     if ((word ^ hash) >> 32 != 0) continue;
     const stack_entry* e = stacks.at(static_cast<std::uint32_t>(word));
@@ -98,7 +100,7 @@ std::uint32_t intern_numbers(const std::uint64_t* pc, unsigned depth) noexcept {
     copy(pc, e->pc, depth);
     id = stacks.append();
     __atomic_store_n(&index[again.slot], (hash & ~std::uint64_t{0xffffffff}) | id,
-                     __ATOMIC_RELEASE);  // I1
+                     __ATOMIC_RELEASE);  // [P] I1
   }
   return id;
 }

@@ -3,6 +3,7 @@
 // Memory order (each tag stands at its site below)
 //   [M]  what is measured: a load, and a read-modify-write.
 //   [T]  release store, acquire load: whose turn it is, and what was done in the turn before.
+//   [B]  relaxed: before the other thread begins.
 #include "calibrate_parts.h"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ line_visit visit_modified_lines(int owner, int visitor) {
   constexpr std::uint32_t lines = 256, rounds = 12;
   const std::vector<std::uint32_t> cycle = random_cycle(lines);
   std::vector<padded> data(lines);
-  for (std::uint32_t i = 0; i < lines; ++i) data[i].word.store(cycle[i]);
+  for (std::uint32_t i = 0; i < lines; ++i)
+    data[i].word.store(cycle[i], std::memory_order_relaxed);  // [B]
   const auto along = [&data](auto access) {
     return cycles_per(lines, [&](int n) {
       for (std::uint32_t at = 0; n != 0; --n) at = access(data[at].word);
@@ -82,8 +84,8 @@ contest add_from_two(int one, int other) {
   } sides[2];
   const auto add = [&](int cpu, side& me) {
     stay_on(cpu);
-    ready.word.fetch_add(1);
-    while (ready.word.load() != 2) machine::relax();
+    ready.word.fetch_add(1, std::memory_order_acq_rel);                        // [T]
+    while (ready.word.load(std::memory_order_acquire) != 2) machine::relax();  // [T]
     me.begin = machine::ticks();
     for (std::uint32_t& one_seen : me.seen)
       one_seen = word.word.fetch_add(1, std::memory_order_relaxed);  // [M]

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,98 @@ def test_orders_of_product_files_are_checked(
     result = check_product(tmp_path, *texts)
     assert result.returncode == 1
     assert message in result.stdout
+
+
+# Each way to order memory; without a tag, and then with one.
+FORMS = [
+    "void f() { x.store(1, std::memory_order_release); }",
+    "void f() { x.store(1, std::memory_order::release); }",
+    "void f() { std::atomic_ref(x).store(1, std::memory_order_relaxed); }",
+    "void f() { std::atomic_thread_fence(std::memory_order_seq_cst); }",
+    "void f() { std::atomic_signal_fence(std::memory_order_seq_cst); }",
+    "void f() { __atomic_store_n(&x, 1, __ATOMIC_RELEASE); }",
+    "int f() { return __atomic_add_fetch(&x, 1, __ATOMIC_RELAXED); }",
+    "void f() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }",
+    "int f() { return __sync_fetch_and_add(&x, 1); }",
+    "void f() { __sync_synchronize(); }",
+    "int f() { return atomic_load_explicit(&x, memory_order_acquire); }",
+    'void f() { asm volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(x)); }',
+    'void f() { asm volatile("mfence" ::: "memory"); }',
+    'void f() { asm volatile("ldaxr %w0, %1" : "=r"(n) : "Q"(x)); }',
+    "int f(int how) { return x.load(static_cast<std::memory_order>(how)); }",
+    "int f() { return x.load(std::memory_order(2)); }",
+    'void f() { say("// not a comment"), x.store(1, std::memory_order_release); }',
+]
+# An access whose order is left out: no tag makes it right.
+BARE = [
+    "int f() { return x.load(); }",
+    "void f() { x.store(1); }",
+    "int f() { return x->exchange(1); }",
+    "void f() { x.fetch_add(g(1, 2)); }",
+    "void f() { x.compare_exchange_strong(old, 1); }",
+    "void f() { flag.test_and_set(); }",
+    "int f() { return __atomic_load_n(&x, 5); }",
+    "int f() { return atomic_load(&x); }",
+    "std::atomic<int> x{0};\nvoid f() { x = 1; }",
+    "std::atomic<int> x{0};\nvoid f() { ++x; }",
+    "std::atomic<int> x{0};\nvoid f() { x |= 2; }",
+]
+ARGUES = "// table.cpp -- a table.\n//\n// Memory order\n//   [Z]  is needed.\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [(form, "table.cpp") for form in FORMS] + [(FORMS[5], f"table.{e}") for e in ("h", "c", "inc")],
+)
+def test_orders_in_each_form_need_a_tag(tmp_path: Path, form: str, name: str) -> None:
+    for tag, status in (("", 1), ("  // [Z]", 0)):
+        write(tmp_path, f"src/tm/core/{name}", (ARGUES if tag else "") + form + tag + "\n")
+        result = check_orders(tmp_path, HEADER + BODY)
+        assert result.returncode == status, result.stdout
+        assert (f"src/tm/core/{name}:1: memory order without a [tag]" in result.stdout) != bool(tag)
+
+
+@pytest.mark.parametrize("form", BARE)
+def test_orders_that_are_left_out(tmp_path: Path, form: str) -> None:
+    write(tmp_path, "src/tm/core/table.cpp", ARGUES + form + "  // [Z]\n")
+    result = check_orders(tmp_path, HEADER + BODY)
+    assert f":{5 + form.count(chr(10))}: an atomic access without an order" in result.stdout
+
+
+def test_orders_by_another_name(tmp_path: Path) -> None:
+    constant = "constexpr auto weak = std::memory_order_relaxed;  // [Z]\n"
+    use = "int f() { return x.load(weak); }\n"
+    write(tmp_path, "src/tm/core/table.cpp", ARGUES + constant + use)
+    result = check_orders(tmp_path, HEADER + BODY)
+    assert "src/tm/core/table.cpp:6: memory order without a [tag]" in result.stdout
+
+
+def test_orders_of_assembly(tmp_path: Path) -> None:
+    write(tmp_path, "products/libitm/begin.S", "  movl %eax, (%rdi)\n  lock cmpxchg %eax, (%rdi)\n")
+    result = check_orders(tmp_path, HEADER + BODY)
+    assert "begin.S:2: memory order without a [tag]" in result.stdout
+
+
+def test_orders_are_looked_at_in_every_room_of_the_product(tmp_path: Path) -> None:
+    rooms = tomllib.loads((SCRIPTS / "rooms.toml").read_text(encoding="utf-8"))["rooms"]
+    folders = [
+        folder
+        for room in rooms.values()
+        for folder in room["holds"]
+        if folder.startswith(("include/", "src/", "products/")) and folder.endswith("/")
+    ]
+    assert len(folders) > 35
+    for folder in folders:
+        write(tmp_path, f"{folder}deep/planted.h", FORMS[5] + "\n")
+    said = check_orders(tmp_path, HEADER + BODY).stdout
+    for folder in folders:
+        assert f"{folder}deep/planted.h:1: memory order without a [tag]" in said
+
+
+def test_orders_as_data_of_the_machines_that_model_them(tmp_path: Path) -> None:
+    text = "bool is_sc(std::memory_order o) { return o == std::memory_order_seq_cst; }\n"
+    write(tmp_path, "src/model/explored/memory.cpp", text)
+    assert check_orders(tmp_path, HEADER + BODY).returncode == 0
 
 
 LOCK = {

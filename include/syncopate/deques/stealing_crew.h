@@ -121,12 +121,12 @@ class stealing_crew {
 
   // Whether, at a moment of the call, nothing was unfinished of what the caller knows of (I2).
   [[nodiscard]] bool is_done() const noexcept {
-    std::uint64_t done = done_elsewhere_.load(std::memory_order_acquire), made = 0;  // [S]
+    std::uint64_t done = done_elsewhere_.load(std::memory_order_acquire), all_made = 0;  // [S]
     for (std::uint32_t i = 0; i < workers_; ++i)
       done += all_[i].done.load(std::memory_order_acquire);  // [S]
     for (std::uint32_t i = 0; i < workers_; ++i)
-      made += all_[i].made.load(std::memory_order_relaxed);  // [X]
-    return done == made;
+      all_made += all_[i].made.load(std::memory_order_relaxed);  // [X]
+    return done == all_made;
   }
 
  private:

@@ -9,6 +9,7 @@
 // Memory order (each tag stands at its site below)
 //   [X]  relaxed: it decides only whether to sleep; the caller loads again with its own order.
 //   [L]  relaxed: what the self-test has found. Who does not see it tries again.
+//   [E]  acquire load that arms: the look at the word comes before the sleep.
 #pragma once
 
 #include <syncopate/machine/native.h>  // which includes this one at its end: ticks(), and so on
@@ -85,12 +86,13 @@ bool runs_here(unsigned leaf, unsigned bit_of_ecx, Body body) noexcept {
 template <class T>
 T load_and_arm(const std::atomic<T>& word) noexcept {
   std::uint64_t bits;
-  if constexpr (sizeof(T) == 8) asm volatile("ldaxr %0, %1" : "=r"(bits) : "Q"(word) : "memory");
+  if constexpr (sizeof(T) == 8)
+    asm volatile("ldaxr %0, %1" : "=r"(bits) : "Q"(word) : "memory");  // [E]
   else if constexpr (sizeof(T) == 4)
-    asm volatile("ldaxr %w0, %1" : "=r"(bits) : "Q"(word) : "memory");
+    asm volatile("ldaxr %w0, %1" : "=r"(bits) : "Q"(word) : "memory");  // [E]
   else if constexpr (sizeof(T) == 2)
-    asm volatile("ldaxrh %w0, %1" : "=r"(bits) : "Q"(word) : "memory");
-  else asm volatile("ldaxrb %w0, %1" : "=r"(bits) : "Q"(word) : "memory");
+    asm volatile("ldaxrh %w0, %1" : "=r"(bits) : "Q"(word) : "memory");     // [E]
+  else asm volatile("ldaxrb %w0, %1" : "=r"(bits) : "Q"(word) : "memory");  // [E]
   if constexpr (std::is_pointer_v<T>) return reinterpret_cast<T>(bits);
   else return static_cast<T>(bits);
 }

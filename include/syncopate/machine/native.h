@@ -286,8 +286,9 @@ inline constinit std::atomic<int> forked_from{0};
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::atomic<std::uint32_t>* fresh = &unwiped_word;
     if (page != MAP_FAILED && ::madvise(page, 4096, MADV_WIPEONFORK) == 0)
-      fresh = new (page) std::atomic<std::uint32_t>(last_generation.load());
-    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel))  // [W]
+      fresh = new (page)
+          std::atomic<std::uint32_t>(last_generation.load(std::memory_order_relaxed));  // [G]
+    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel))      // [W]
       word = fresh;
     else if (page != MAP_FAILED) ::munmap(page, 4096);
     return word->load(std::memory_order_relaxed);  // [G]

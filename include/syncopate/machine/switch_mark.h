@@ -7,6 +7,12 @@
 //               *Measured* on Linux 6.18: cleared exactly as often as the kernel counts involuntary
 //               switches. From Linux 7.0 on, voluntary switches leave it alone.
 // Progress      wait-free; set() and taken() make one system call, if any. Async-signal-safe.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  release store of the last member -- synchronizes with [A].
+//   [A]  acquire load of it: all of the sequence is there; the kernel ends a process over half of
+//        one.
+//   [X]  relaxed: before [P]; whoever comes at the same time stores the same.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -85,10 +91,11 @@ class switch_mark {
   // Acquire and release, since the kernel looks at all of it and ends the process over half of it.
   static void prepare_nowhere() noexcept {
     struct rseq_cs& d = nowhere.descriptor;
-    if (__atomic_load_n(&d.abort_ip, __ATOMIC_ACQUIRE) != 0) return;
-    __atomic_store_n(&d.start_ip, nowhere_address(), __ATOMIC_RELAXED);
-    __atomic_store_n(&d.post_commit_offset, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&d.abort_ip, reinterpret_cast<std::uint64_t>(&nowhere.end), __ATOMIC_RELEASE);
+    if (__atomic_load_n(&d.abort_ip, __ATOMIC_ACQUIRE) != 0) return;     // [A]
+    __atomic_store_n(&d.start_ip, nowhere_address(), __ATOMIC_RELAXED);  // [X]
+    __atomic_store_n(&d.post_commit_offset, 1, __ATOMIC_RELAXED);        // [X]
+    __atomic_store_n(&d.abort_ip, reinterpret_cast<std::uint64_t>(&nowhere.end),
+                     __ATOMIC_RELEASE);  // [P]
   }
 #else
   static bool is_possible() noexcept { return false; }

@@ -46,10 +46,10 @@ bool yield_until(const std::atomic<T>& word, Predicate done, std::uint64_t durat
 template <class T, class Predicate>
 bool poll_by(const plan& how, const std::atomic<T>& word, Predicate done,
              std::uint64_t until) noexcept {
-  constexpr auto order = std::memory_order_relaxed;  // [X]
   if (how.first == way::monitor)
-    return machine::monitor_wait(word, order, done, machine::sleep_depth::light, until);
-  return machine::wait_until(word, order, done, until);
+    return machine::monitor_wait(word, std::memory_order_relaxed, done,  // [X]
+                                 machine::sleep_depth::light, until);
+  return machine::wait_until(word, std::memory_order_relaxed, done, until);  // [X]
 }
 
 // For locks.

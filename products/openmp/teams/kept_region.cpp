@@ -5,6 +5,7 @@
 //        is as right as those before. `said`, too; one sees it first.
 //   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
 //   [M]  relaxed: stored before its thread arrives at the meeting, read by the master behind it.
+//   [W]  relaxed RMW: one thread registers the handler; nothing comes with it.
 
 #include "openmp/teams/kept_region.h"
 
@@ -189,7 +190,8 @@ void after_fork_in_child() noexcept {
 
 void watch_fork_and_end() noexcept {
   static constinit std::atomic<bool> watched{false};
-  if (!watched.exchange(true)) ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  if (!watched.exchange(true, std::memory_order_relaxed))
+    ::pthread_atfork(nullptr, nullptr, after_fork_in_child);  // [W]
   thread_local constinit bool ours = false;
   if (ours) return;
   ours = true;

@@ -11,6 +11,7 @@
 //        the barrier.
 //   [M]  release store of the mark, acquire load by who waits or has passed the barrier: what was
 //        done before the mark happens-before who helps.
+//   [O]  relaxed RMW: one thread makes the key; others see that it is made by [E].
 
 #include "openmp/teams/team.h"
 
@@ -114,7 +115,7 @@ void give_up_list(void*) noexcept {
 
 void watch_end_of_thread() noexcept {
   int none = 0;
-  if (key_state.compare_exchange_strong(none, 1)) {
+  if (key_state.compare_exchange_strong(none, 1, std::memory_order_relaxed)) {  // [O]
     // Without one, because the program has all keys, the lists of threads that end are lost.
     if (::pthread_key_create(&end_of_thread, give_up_list) == 0)
       key_state.store(2, std::memory_order_release);  // [E]

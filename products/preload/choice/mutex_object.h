@@ -14,6 +14,12 @@
 //
 // All-zero bytes (a static initializer) are a free mutex in every column. Robust, priority and
 // process-shared mutexes use none of this: every call on them goes to glibc.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  acq_rel RMW that keeps a choice -- synchronizes with [A].
+//   [A]  acquire load of the choice: who sees the index of an algorithm sees that algorithm in
+//        chosen_locks.
+//   [X]  relaxed: a value to try from; [P] decides.
 #pragma once
 
 #include <syncopate/elide/learning.h>
@@ -66,7 +72,7 @@ struct mutex_object {
   static constexpr unsigned choice_shift = 8;
   [[nodiscard]] unsigned choice() const noexcept {
     // Acquire: who sees the index of an algorithm sees that algorithm in chosen_locks.
-    const int now = __atomic_load_n(&kind, __ATOMIC_ACQUIRE);
+    const int now = __atomic_load_n(&kind, __ATOMIC_ACQUIRE);  // [A]
     return static_cast<unsigned>(now) >> choice_shift & 0xfcu;
   }
   // Index in chosen_locks; 0, the default, before the mutex was asked for.
@@ -77,11 +83,11 @@ struct mutex_object {
   // By its creator, or by whoever uses it first: of several, the first one's choice stays.
   void keep_choice(const decision& chosen) noexcept {
     const auto bits = static_cast<int>((chosen.setting & 0xfcu) << choice_shift);
-    int seen = __atomic_load_n(&kind, __ATOMIC_RELAXED);
+    int seen = __atomic_load_n(&kind, __ATOMIC_RELAXED);  // [X]
     do {
       if ((static_cast<unsigned>(seen) >> choice_shift & asked) != 0) return;
-    } while (!__atomic_compare_exchange_n(&kind, &seen, seen | bits, true, __ATOMIC_ACQ_REL,
-                                          __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&kind, &seen, seen | bits, true, __ATOMIC_ACQ_REL,  // [P]
+                                          __ATOMIC_RELAXED));                                 // [X]
     chosen.taken();
   }
 

@@ -14,6 +14,9 @@
 //
 // A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
 // meet there at the same time take the answer of the first, so no lock has two algorithms.
+//
+// Memory order (each tag stands at its site below)
+//   [N]  relaxed: a count, for the end of the program.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +57,7 @@ struct decision {
   std::uint32_t* locks;
   // The lock has taken the setting.
   void taken() const noexcept {
-    if (locks != nullptr) __atomic_fetch_add(locks, 1, __ATOMIC_RELAXED);
+    if (locks != nullptr) __atomic_fetch_add(locks, 1, __ATOMIC_RELAXED);  // [N]
   }
 };
 // Who asks: only items count that say something of its kind.

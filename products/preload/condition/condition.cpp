@@ -8,6 +8,7 @@
 // Memory order (each tag stands at its site below)
 //   [F]  relaxed: as in condition_object.h.
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,8 +56,8 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, posix::limit until, const void* 
 
 int wait_until(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at,
                const void* caller) {
-  return posix::with_limit(clock, *at,
-                           [=](posix::limit until) { return wait(c, m, until, caller); });
+  const posix::early_limit until(clock, *at);
+  return until ? wait(c, m, until.get(), caller) : EINVAL;
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ lock_in_use choice_in_use(mutex_object& o) noexcept {
   return {&lock, o.state(lock.traits.glibc_word), lock.traits.keeps_owner};
 }
 lock_in_use use_of(guarded& g, mutex_object& o) noexcept {
-  if (__atomic_load_n(&g.in_use, __ATOMIC_RELAXED) == guarded::choice) return choice_in_use(o);
+  if (__atomic_load_n(&g.in_use, __ATOMIC_RELAXED) == guarded::choice)
+    return choice_in_use(o);  // [U]
   return {table.fallback, g.fallback_state, false};
 }
 
@@ -203,7 +204,7 @@ lock_in_use note_acquisition(mutex_object& o, const lock_in_use& held, std::uint
   g->tally = {};
   g->epoch_begin = machine::ticks();
   if (step == guard_step::give_up) {
-    __atomic_fetch_add(&table.given_up, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&table.given_up, 1, __ATOMIC_RELAXED);  // [N]
     say_given_up(*g, choice_of(o));
   }
   return wants(step, g->in_use) ? change(*g, o, held) : held;

@@ -27,6 +27,7 @@
 //   [U]  relaxed: in_use is read with one of the two locks held, and the lock orders it (I1).
 //   [I]  acq_rel exchange of an object's index, acquire where it is read: the table's entry is
 //        complete.
+//   [N]  relaxed: a count, for the end of the program.
 #pragma once
 
 #include <cstdint>

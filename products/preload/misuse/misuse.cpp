@@ -78,7 +78,7 @@ void add_order(const held_mutex& held, const void* mutex) noexcept {
 }
 
 void forget_order(const void* mutex) noexcept {
-  if (__atomic_load_n(&orders.graph, __ATOMIC_RELAXED) == nullptr) return;
+  if (__atomic_load_n(&orders.graph, __ATOMIC_RELAXED) == nullptr) return;  // [N]
   record::holding lock(orders.changing);
   if (lock && orders.graph->forget(mutex))
     orders.generation.fetch_add(1, std::memory_order_relaxed);  // [G]

@@ -15,6 +15,8 @@
 //   [G]  relaxed: a thread that sees an old generation tells an order once more, or not again of a
 //        lock that has just been destroyed.
 //   [X]  relaxed: as thread_watch.h.
+//   [N]  relaxed: whether there is a graph; who is not told of one has noted no order, so that
+//        there is nothing to forget.
 #pragma once
 
 #include <syncopate/machine.h>

@@ -15,6 +15,9 @@
 //   offset   0  value    4  waiting threads    8  shared between processes
 //           16  record id    20  acquisitions    24  who took it last
 //           28  what its last post was (8 bits), and which life of it this is
+//
+// Memory order (each tag stands at its site below)
+//   [V]  relaxed: each word stands for itself; what the recorder reads late, it tells as it was.
 #include <syncopate/machine.h>
 
 #include <cerrno>
@@ -53,17 +56,17 @@ struct semaphore_object {
   [[nodiscard]] std::uint32_t life() const noexcept { return load(state) & ~post_mask; }
   void begin_life() noexcept {
     static constinit std::uint32_t lives = 0;
-    store(state, __atomic_add_fetch(&lives, post_mask + 1, __ATOMIC_RELAXED));
+    store(state, __atomic_add_fetch(&lives, post_mask + 1, __ATOMIC_RELAXED));  // [V]
   }
   std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
 
   template <class T>
   static T load(const T& word) noexcept {
-    return __atomic_load_n(&word, __ATOMIC_RELAXED);
+    return __atomic_load_n(&word, __ATOMIC_RELAXED);  // [V]
   }
   template <class T>
   static void store(T& word, T value) noexcept {
-    __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+    __atomic_store_n(&word, value, __ATOMIC_RELAXED);  // [V]
   }
 
   std::uint32_t value, waiters;
@@ -202,7 +205,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     }
     semaphore_object::store(o.owner, machine::self());
     mine.add(o);
-    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
+    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);  // [V]
     if (record::is_sampled(n))
       record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
   }
@@ -243,8 +246,8 @@ int wait_recorded(sem_t* s, posix::limit until, const void* caller) {
 }
 
 int wait_recorded_until(sem_t* s, clockid_t clock, const timespec* at, const void* caller) {
-  return as_result(posix::with_limit(
-      clock, *at, [=](posix::limit until) { return wait_recorded(s, until, caller); }));
+  const posix::early_limit until(clock, *at);
+  return as_result(until ? wait_recorded(s, until.get(), caller) : EINVAL);
 }
 
 }  // namespace

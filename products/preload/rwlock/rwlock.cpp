@@ -1,6 +1,10 @@
 // rwlock.cpp -- pthread_rwlock_*: what posix/rwlock.h says, by the lock of rwlock_lock.h, under the
 // eyes of rwlock_watch.h.
+//
+// Memory order (each tag stands at its site below)
+//   [V]  relaxed: only whether it has to be waited for; glibc decides who has it.
 
+#include <cerrno>
 #include <cstring>
 
 #include <pthread.h>
@@ -25,7 +29,7 @@ namespace {
 // it again, which is an error, and whose time limit is none as well.
 bool is_taken(const pthread_rwlock_t* l, side which) noexcept {
   constexpr unsigned write_phase = 1, has_writer = 2, one_reader = 8;
-  const unsigned word = __atomic_load_n(&l->__data.__readers, __ATOMIC_RELAXED);
+  const unsigned word = __atomic_load_n(&l->__data.__readers, __ATOMIC_RELAXED);  // [V]
   if (which == side::write) return (word & has_writer) != 0 || word >= one_reader;
   const bool lets_writers_first = l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
   return (word & has_writer) != 0 && (lets_writers_first || (word & write_phase) != 0);
@@ -72,8 +76,8 @@ int try_lock(pthread_rwlock_t* l, side which, const void* caller) {
 
 int lock_until(pthread_rwlock_t* l, side which, clockid_t clock, const timespec* at,
                const void* caller) {
-  return posix::with_limit(clock, *at,
-                           [=](posix::limit until) { return lock(l, which, until, caller); });
+  const posix::early_limit until(clock, *at);
+  return until ? lock(l, which, until.get(), caller) : EINVAL;
 }
 
 }  // namespace

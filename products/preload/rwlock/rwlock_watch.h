@@ -1,5 +1,8 @@
 // rwlock_watch.h -- who watches the reader-writer locks of this library (posix/rwlock.h): the
 // recorder, and the guard with its reports of misuse.
+//
+// Memory order (each tag stands at its site below)
+//   [V]  relaxed: a count of acquisitions, which stands for itself.
 #pragma once
 
 #include "posix/rwlock.h"
@@ -37,7 +40,7 @@ struct rwlock_recorder : posix::nobody_watches_rwlock {
     if (which == side::read) record::read_begins(&o);
     if (record::counted_by_thread(&o)) return;
     // Readers count at the same time.
-    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
+    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);  // [V]
     if (record::is_sampled(n))
       record::counted(record::object_kind::rwlock, 0, &o, &o.slot, &o.count, n);
   }

@@ -22,7 +22,7 @@ constexpr std::uint64_t events_before_halving = 200'000;
 
 template <class T, class V>
 void publish(T& word, V value) {
-  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELEASE);
+  __atomic_store_n(&word, static_cast<T>(value), __ATOMIC_RELEASE);  // [P]
 }
 
 void add_waits(wait_row& to, const wait_row& from) {

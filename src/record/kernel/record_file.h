@@ -3,6 +3,9 @@
 // As in the preload recorder's file.h, bytes have disk space behind them before they are touched,
 // and what is written is visible to readers at once. The file is bounded: beyond `most_bytes` it
 // does not grow, and says so.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  release store: as publish() of src/record/internal.h; readers see the file meanwhile.
 #pragma once
 
 #include <cstddef>

@@ -12,6 +12,9 @@
 //
 // Types are those parts of the kernel's own that are used here; their places are found when the
 // program is loaded (CO-RE). Needs: Linux 5.15 (bpf_task_pt_regs), BTF, x86-64.
+//
+// Memory order (each tag stands at its site below)
+//   [N]  relaxed, since the result is not used: a count, read at the end.
 #include <stdbool.h>
 
 #include <linux/bpf.h>
@@ -145,7 +148,7 @@ static __always_inline bool is_chosen(u64 now) {
     controls.stacks_allowed = controls.stacks_taken + stacks_at_once;
     return true;
   }
-  __sync_fetch_and_add(&controls.lost_stacks, 1);
+  __sync_fetch_and_add(&controls.lost_stacks, 1);  // [N]
   return false;
 }
 
@@ -168,10 +171,10 @@ static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 wa
   if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < buffer_bytes / 2)
     e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
-    __sync_fetch_and_add(&controls.lost_stacks, 1);
+    __sync_fetch_and_add(&controls.lost_stacks, 1);  // [N]
     return false;
   }
-  __sync_fetch_and_add(&controls.stacks_taken, 1);
+  __sync_fetch_and_add(&controls.stacks_taken, 1);  // [N]
   e->head.type = type;
   e->head.process = process;
   e->head.thread = thread;
@@ -234,7 +237,7 @@ static __always_inline struct waiting_thread* entry_of(u32 thread, u32 process) 
   const u32 none = 0;
   const struct waiting_thread* empty = bpf_map_lookup_elem(&nothing, &none);
   if (!empty || bpf_map_update_elem(&waiting, &thread, empty, BPF_NOEXIST) != 0) {
-    __sync_fetch_and_add(&controls.lost_others, 1);
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
     return 0;
   }
   w = bpf_map_lookup_elem(&waiting, &thread);
@@ -284,7 +287,7 @@ static __always_inline void keep_blocked(const struct waiting_thread* w, u32 thr
     sum->ns += w->blocked.ns;
     if (sum->longest < w->blocked.longest) sum->longest = w->blocked.longest;
   } else if (bpf_map_update_elem(&blocked, &key, &w->blocked, BPF_NOEXIST) != 0) {
-    __sync_fetch_and_add(&controls.lost_others, 1);
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
   }
 }
 
@@ -300,11 +303,11 @@ static __always_inline void add_blocked(struct waiting_thread* w, u32 thread, u6
 }
 
 static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread, u64 now) {
-  __sync_fetch_and_add(&controls.waits, 1);
+  __sync_fetch_and_add(&controls.waits, 1);  // [N]
   struct wait_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
-    __sync_fetch_and_add(&controls.lost_waits, 1);
-    __sync_fetch_and_add(&controls.lost_ns, now - w->since);
+    __sync_fetch_and_add(&controls.lost_waits, 1);            // [N]
+    __sync_fetch_and_add(&controls.lost_ns, now - w->since);  // [N]
     return;
   }
   e->head.type = event_wait;
@@ -415,7 +418,7 @@ static __always_inline void fill_head(struct event_head* head, u32 type, struct 
 static __always_inline int tell_thread(struct task_struct* task) {
   struct event_head* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
-    __sync_fetch_and_add(&controls.lost_others, 1);
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
     return 0;
   }
   fill_head(e, event_thread, task);
@@ -433,7 +436,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   bpf_map_update_elem(&processes, &process, &yes, BPF_ANY);
   struct fork_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
-    __sync_fetch_and_add(&controls.lost_others, 1);
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
     return 0;
   }
   fill_head(&e->head, event_fork, parent);
@@ -447,7 +450,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 static __always_inline void tell_exit(u32 type, struct task_struct* task, bool last) {
   struct exit_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
-    __sync_fetch_and_add(&controls.lost_others, 1);
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
     return;
   }
   fill_head(&e->head, type, task);

@@ -1,4 +1,10 @@
 // watched_process.cpp -- see watched_process.h.
+//
+// Memory order (each tag stands at its site below)
+//   [B]  release store of 0: what was written of the wait before is there for who still reads its
+//        begin.
+//   [E]  release store of the begin, behind all that is said of the wait: who reads the same begin
+//        before and behind the rest has read one wait (as src/record/waits.cpp).
 #include "record/kernel/watched_process.h"
 
 #include <algorithm>
@@ -403,14 +409,14 @@ void watched_process::write_unended(thread_state& t) {
 
 void watched_process::open(thread_state& t, const open_wait& what, std::uint64_t since) {
   open_wait& to = t.entry->open;
-  __atomic_store_n(&to.since, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&to.since, 0, __ATOMIC_RELEASE);  // [B]
   to.end = to.caller = 0;
   to.lock = what.lock;
   to.kind = what.kind;
   to.holder = what.holder;
   to.stack = what.stack;
   to.flags = what.flags;
-  __atomic_store_n(&to.since, since, __ATOMIC_RELEASE);
+  __atomic_store_n(&to.since, since, __ATOMIC_RELEASE);  // [E]
 }
 
 void watched_process::write(thread_state& t, const ended_wait& ended) {
@@ -419,7 +425,7 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
   // Meanwhile another wait may have told what it is a part of.
   const wait_kind kind = f.is_known && is_at_futex(ended.kind) ? f.kind : ended.kind;
   const std::uint32_t stack = ended.begun.since == e.since ? ended.begun.stack : 0;
-  __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);  // [B]
   const std::uint64_t ticks = e.head.time - e.since;
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
   const bool in_vain = is_of_lock(kind) && ended_by_its_limit(e);
@@ -518,7 +524,7 @@ void watched_process::see_holder(thread_state& t, const waiting_thread& w, kerne
   const bool still = theirs != 0 && side.is_waiting_since(owner, theirs);
   t.entry->seen_holder_since = still ? theirs : 0;
   t.entry->seen_holder = owner;
-  __atomic_store_n(&t.entry->seen_since, w.since, __ATOMIC_RELEASE);
+  __atomic_store_n(&t.entry->seen_since, w.since, __ATOMIC_RELEASE);  // [E]
 }
 
 void watched_process::tell_lost(const kernel_controls& of_all) {

@@ -1,4 +1,7 @@
 // transaction.h -- all that a thread knows about its running transaction.
+//
+// Memory order (each tag stands at its site below)
+//   [C]  relaxed: a count that its owner alone writes; nothing depends on it.
 #pragma once
 
 #include "tm/core/operations.h"
@@ -68,11 +71,13 @@ inline constexpr unsigned causes = 6;
 // A number that its owner alone writes, and others read as it is. Relaxed: nothing depends on it.
 class counter {
  public:
-  operator u64() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
-  void operator+=(u64 n) noexcept { __atomic_store_n(&value_, *this + n, __ATOMIC_RELAXED); }
+  operator u64() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }  // [C]
+  void operator+=(u64 n) noexcept {
+    __atomic_store_n(&value_, *this + n, __ATOMIC_RELAXED);  // [C]
+  }
   u64 operator++() noexcept {
     const u64 next = *this + 1;
-    __atomic_store_n(&value_, next, __ATOMIC_RELAXED);
+    __atomic_store_n(&value_, next, __ATOMIC_RELAXED);  // [C]
     return next;
   }
 

@@ -3,6 +3,11 @@
 // Other threads may read or write the same bytes at the same time; the algorithm then finds out and
 // does not use what was read. So accesses are relaxed atomic ones where they are aligned. Accesses
 // that are not aligned are plain copies: what they tear, validation rejects.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  relaxed: what is read counts only when the algorithm has validated it, with orders of its
+//        own.
+//   [W]  relaxed: the algorithm holds the place, and releases it behind the store.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +38,7 @@ template <class T>
 [[nodiscard]] inline T peek(const T* at) noexcept {
   using loose = typename any_type<T>::type;
   if (__builtin_expect(is_aligned(at), 1))
-    return __atomic_load_n(reinterpret_cast<const loose*>(at), __ATOMIC_RELAXED);
+    return __atomic_load_n(reinterpret_cast<const loose*>(at), __ATOMIC_RELAXED);  // [R]
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
@@ -43,7 +48,7 @@ template <class T>
 inline void poke(T* at, T value) noexcept {
   using loose = typename any_type<T>::type;
   if (__builtin_expect(is_aligned(at), 1))
-    return __atomic_store_n(reinterpret_cast<loose*>(at), value, __ATOMIC_RELAXED);
+    return __atomic_store_n(reinterpret_cast<loose*>(at), value, __ATOMIC_RELAXED);  // [W]
   std::memcpy(at, &value, sizeof value);
 }
 

@@ -102,7 +102,7 @@ void observe_commit(thread& t) noexcept {
 void observe_abort(thread& t) noexcept {
   const observation counts(t);
   ++counts->sites[counts->site].aborts[static_cast<std::size_t>(t.why)];
-  const line fought_over = status_word::line_of(t.status.load());
+  const line fought_over = status_word::line_of(t.status.load(std::memory_order_seq_cst));  // [Q]
   place ended = t.where;
   if (t.why == reason::conflict && fought_over != 0) {
     ended = first_access(t, fought_over);

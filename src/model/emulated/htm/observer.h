@@ -1,5 +1,8 @@
 // observer.h -- the seam to the statistics. Called only while `observing` is set, in the thread
 // that acts, within a runtime_scope.
+//
+// Memory order (each tag stands at its site below)
+//   [Q]  seq_cst load of a status, as wherever it is read (thread.h).
 #pragma once
 
 #include "model/emulated/threads/thread.h"

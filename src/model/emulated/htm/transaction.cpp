@@ -63,7 +63,7 @@ void set_idle(thread& t) noexcept {
 bool is_writing(const thread& t, const write_to_foreign_stack& write,
                 const announced_accesses& accesses) noexcept {
   const std::uintptr_t at = write.overlaps(t.saved.stack_pointer, t.stack_top);
-  return at != 0 && accesses.last.load() == at;
+  return at != 0 && accesses.last.load(std::memory_order_seq_cst) == at;  // [Q]
 }
 
 // The order matters: announced.h, A2.
@@ -106,15 +106,17 @@ bool publish(thread& t, place where) noexcept {
   settle_accesses();
   backoff wait;
   for (unsigned turn = 0; turn < most_turns; wait.once()) {
-    t.status.store(status_word::make(state::active, ++t.number));
-    if (slot_owner[t.slot].load() != &t || t.bit == 0) [[unlikely]] {
+    t.status.store(status_word::make(state::active, ++t.number), std::memory_order_seq_cst);  // [Q]
+    if (slot_owner[t.slot].load(std::memory_order_seq_cst) != &t || t.bit == 0)
+        [[unlikely]] {  // [Q]
       set_idle(t);
       if (!take_slot(t)) return false;
       continue;
     }
     const line foreign = foreign_line_on_stack(t);
     const bool is_written = foreign == 0 && is_being_written(t);
-    if (foreign == 0 && !is_written && !transactions_stopped.load()) return true;
+    if (foreign == 0 && !is_written && !transactions_stopped.load(std::memory_order_seq_cst))
+      return true;  // [Q]
     set_idle(t);
     if (foreign != 0) expel_holders(foreign, use::read, where);
     turn += is_written ? 1 : 0;
@@ -191,19 +193,22 @@ void abort_transaction(thread& t, reason why, place where) noexcept {
 }
 
 void stop_transactions() noexcept {
-  transactions_stopped.store(true);
+  transactions_stopped.store(true, std::memory_order_seq_cst);                 // [Q]
   for (thread* t = all_threads.load(std::memory_order_acquire); t != nullptr;  // [L]
        t = t->next_thread) {
     for (backoff wait;; wait.once()) {
-      std::uint64_t status = t->status.load();
+      std::uint64_t status = t->status.load(std::memory_order_seq_cst);  // [Q]
       if (status_word::state_of(status) == state::idle) break;
       if (status_word::state_of(status) == state::active)
-        t->status.compare_exchange_strong(status, status_word::doomed(status, 0));
+        t->status.compare_exchange_strong(status, status_word::doomed(status, 0),
+                                          std::memory_order_seq_cst);  // [Q]
     }
   }
 }
 
-void allow_transactions() noexcept { transactions_stopped.store(false); }
+void allow_transactions() noexcept {
+  transactions_stopped.store(false, std::memory_order_seq_cst);  // [Q]
+}
 
 // ---- called by switch_x86_64.cpp ----------------------------------------------------------------
 
@@ -248,9 +253,10 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   t->block_calls = 0;
   const std::uint32_t result = status_bits(t->why, t->code, t->depth > 1);
   here.current = nullptr;
-  std::uint64_t status = t->status.load();
+  std::uint64_t status = t->status.load(std::memory_order_seq_cst);  // [Q]
   if (status_word::state_of(status) == state::active)  // nobody needs to doom it anymore
-    t->status.compare_exchange_strong(status, status_word::doomed(status, 0));
+    t->status.compare_exchange_strong(status, status_word::doomed(status, 0),
+                                      std::memory_order_seq_cst);  // [Q]
   undo_writes(*t);
   put_stack_back(*t);
   restore_exceptions(*t);
@@ -289,7 +295,8 @@ void commit(thread& t, place where) noexcept {
   if (t.mode == mode::always_abort) abort_transaction(t, reason::always_abort, where);
   const runtime_scope inside;
   std::uint64_t status = status_word::make(state::active, t.number);
-  if (!t.status.compare_exchange_strong(status, status_word::make(state::committed, t.number)))
+  if (!t.status.compare_exchange_strong(status, status_word::make(state::committed, t.number),
+                                        std::memory_order_seq_cst))  // [Q]
     abort_transaction(t, reason::conflict, where);
   here.current = nullptr;
   t.depth = 0;

@@ -10,6 +10,10 @@
 //   [D]  relaxed: doom is seen at the next access; what the doomed one reads until then is not
 //        used.
 //   [C]  compiler barrier: for signals of this thread.
+//   [Q]  seq_cst: a status, a slot's owner, the access that a handler has interrupted last, and
+//        whether transactions are stopped. Who begins stores its status and then looks whether
+//        others stand in its way; they store their wish and then look at its status: one of the two
+//        sees the other.
 #pragma once
 
 #include "model/emulated/threads/thread.h"

@@ -22,7 +22,8 @@ void dispatch_calls(thread& t) noexcept {
   t.block_calls = 0;
   if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0L, 0L, &t.block_calls) == 0) {
     t.dispatches_calls = true;
-  } else if (!refused.exchange(true) && instrument::option_enabled("VERBOSE")) {
+  } else if (!refused.exchange(true, std::memory_order_relaxed) &&
+             instrument::option_enabled("VERBOSE")) {  // [K]
     instrument::complain(
         "this kernel does not tell of system calls in transactions (no Syscall"
         " User Dispatch); only library calls end them");

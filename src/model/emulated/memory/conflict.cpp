@@ -23,7 +23,9 @@ void give_up_if_doomed() noexcept {
 }
 
 bool doom(thread& victim, std::uint64_t seen, line l, place where) noexcept {
-  if (!victim.status.compare_exchange_strong(seen, status_word::doomed(seen, l))) return false;
+  if (!victim.status.compare_exchange_strong(seen, status_word::doomed(seen, l),
+                                             std::memory_order_seq_cst))
+    return false;                                                           // [Q]
   if (observing) victim.requester.store(where, std::memory_order_release);  // [R]
   return true;
 }
@@ -35,10 +37,10 @@ std::uint64_t holders(std::uint64_t word, use what) noexcept {
 void doom_holder(unsigned slot, line l, place where) noexcept {
   thread* const victim = slot_owner[slot].load(std::memory_order_acquire);  // [L]
   if (victim == nullptr) return;
-  const std::uint64_t status = victim->status.load();
+  const std::uint64_t status = victim->status.load(std::memory_order_seq_cst);  // [Q]
   if (status_word::state_of(status) != state::active) return;
   // Still that transaction's, not a later one's in the slot: the status was read before.
-  const std::uint64_t word = shadow(l).load();
+  const std::uint64_t word = shadow(l).load(std::memory_order_seq_cst);  // [Q]
   if (((word & mark::readers) | writer_slot_bit(word)) >> slot & 1) doom(*victim, status, l, where);
 }
 
@@ -127,7 +129,7 @@ void expel_stack_owner(line l, place where) noexcept {
     if (t == here.self || !on_own_stack(*t, at + line_bytes - 1)) continue;
     backoff wait;
     for (;;) {
-      const std::uint64_t status = t->status.load();
+      const std::uint64_t status = t->status.load(std::memory_order_seq_cst);  // [Q]
       if (status_word::state_of(status) == state::idle) break;
       if (at + line_bytes <= t->live_from.load(std::memory_order_relaxed)) break;  // [V]
       give_up_if_doomed();

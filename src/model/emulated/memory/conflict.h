@@ -15,6 +15,7 @@
 //   [G]  relaxed look at a line's word, or the value of a failed [M]: decides what is tried next.
 //   [O]  relaxed: the transaction's own bits.
 //   [K]  relaxed: an answer of the kernel, which changes only before a process' second thread.
+//   [Q]  seq_cst: a status, and the line's word that is read behind it (htm/transaction.h).
 #pragma once
 
 #include "model/emulated/threads/thread.h"

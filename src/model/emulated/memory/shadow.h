@@ -18,6 +18,7 @@
 //
 // Memory order (each tag stands at its site below)
 //   [M]  release store when the map is made, acquire load.
+//   [G]  relaxed: a hint; who needs to know reads the whole word.
 #pragma once
 
 #include <atomic>
@@ -62,7 +63,7 @@ inline shadow_word& shadow(line l) noexcept {
 // The byte with the writer and the lock: what a read outside transactions has to look at.
 inline std::uint8_t owner_of(line l) noexcept {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(shadow_base);
-  return __atomic_load_n(bytes + 8 * l + 5, __ATOMIC_RELAXED);
+  return __atomic_load_n(bytes + 8 * l + 5, __ATOMIC_RELAXED);  // [G]
 }
 inline std::uint64_t writer_slot_bit(std::uint64_t word) noexcept {
   const std::uint64_t number = (word & mark::writer) >> mark::writer_shift;

@@ -41,7 +41,8 @@ void site_counts::add(const site_counts& other) noexcept {
 
 totals add_up() {
   totals sum;
-  for (thread* t = all_threads.load(); t != nullptr; t = t->next_thread) {
+  thread* t = all_threads.load(std::memory_order_acquire);  // [L]
+  for (; t != nullptr; t = t->next_thread) {
     auto* const one = static_cast<thread_statistics*>(t->statistics);
     if (one == nullptr) continue;
     const std::lock_guard lock(one->lock);

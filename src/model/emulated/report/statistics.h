@@ -1,4 +1,7 @@
 // statistics.h -- what the observer counts, for the report.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire load of the list of threads -- synchronizes with the push (threads/thread.cpp).
 #pragma once
 
 #include <array>

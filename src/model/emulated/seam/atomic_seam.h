@@ -9,6 +9,8 @@
 // Memory order (each tag stands at its site below)
 //   [V]  acquire loads of the line's word around a seq_cst load of the value: if the word has the
 //        same version and no owner both times, no transaction has written between.
+//   [S]  seq_cst: the strongest, whatever is asked for.
+//   [R]  release store: the unlocking of the line behind it is a full barrier.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +48,8 @@ T load(const volatile T* at, int, engine::place where) noexcept {
     constexpr std::uint64_t no_owner = emulated::mark::writer | emulated::mark::locked;
     emulated::shadow_word& word = emulated::shadow(emulated::line_of(at));
     const std::uint64_t before = word.load(std::memory_order_acquire);  // [V]
-    const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    const std::uint64_t after = word.load(std::memory_order_acquire);  // [V]
+    const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);              // [S]
+    const std::uint64_t after = word.load(std::memory_order_acquire);   // [V]
     const std::uint64_t changed = (before ^ after) & emulated::mark::version;
     if (((before | after) & no_owner) == 0 && changed == 0) [[likely]] {
       emulated::settle_last();
@@ -66,7 +68,7 @@ void store(volatile T* at, T value, int, engine::place where) noexcept {
   }
   const emulated::line_lock lock(address(at), emulated::use::write, where);
   if constexpr (is_wide<T>) processors_modify(at, operation::exchange, value);
-  else __atomic_store_n(at, value, __ATOMIC_RELEASE);  // the unlocking is a full barrier
+  else __atomic_store_n(at, value, __ATOMIC_RELEASE);  // [R] the unlocking is a full barrier
 }
 template <class T>
 void store_in_sequence(volatile T* at, T value, int how, engine::place where) noexcept {
@@ -96,7 +98,7 @@ T compare_exchange(volatile T* at, T expected, T desired, int, int, bool, bool& 
     if (found == expected) *at = desired;
   } else {
     const emulated::line_lock lock(address(at), emulated::use::write, where);
-    found = __sync_val_compare_and_swap(at, expected, desired);
+    found = __sync_val_compare_and_swap(at, expected, desired);  // [S]
   }
   exchanged = found == expected;
   return found;
@@ -115,6 +117,6 @@ int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how
   return 0;
 }
 
-inline void fence(int, engine::place) noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void fence(int, engine::place) noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }  // [S]
 
 }  // namespace syncopate::instrument

@@ -38,12 +38,13 @@ void in_parent() {
 
 void in_child() {
   clear_shadow();
-  for (auto& owner : slot_owner) owner.store(nullptr);
-  for (thread* t = all_threads.load(); t != nullptr; t = t->next_thread) {
-    t->status.store(0);
+  for (auto& owner : slot_owner) owner.store(nullptr, std::memory_order_relaxed);  // [F]
+  thread* t = all_threads.load(std::memory_order_relaxed);                         // [F]
+  for (; t != nullptr; t = t->next_thread) {
+    t->status.store(0, std::memory_order_relaxed);  // [F]
     t->bit = 0;
     t->foreign_write.settle();
-    if (t != here.self) t->interruptions_told.store(0);
+    if (t != here.self) t->interruptions_told.store(0, std::memory_order_relaxed);  // [F]
     t->dispatches_calls = false;  // the kernel's part is not inherited
     if (t == here.self) continue;
     t->in_use = false;

@@ -144,7 +144,7 @@ void leave_thread(thread& t) noexcept {
   stop_dispatching(t);
   const std::lock_guard lock(registry);
   if (t.bit != 0 && slot_owner[t.slot].load(std::memory_order_relaxed) == &t)  // [O]
-    slot_owner[t.slot].store(nullptr);
+    slot_owner[t.slot].store(nullptr, std::memory_order_seq_cst);              // [Q]
   t.bit = 0;
   t.local = nullptr;
   t.stack_low = t.stack_top = t.marked_from = 0;
@@ -166,17 +166,18 @@ bool take_slot(thread& t) noexcept {
   t.bit = 0;
   for (unsigned pass = 0; pass < 2; ++pass) {
     for (unsigned i = 0; i < slots; ++i) {
-      thread* const owner = slot_owner[i].load();
+      thread* const owner = slot_owner[i].load(std::memory_order_seq_cst);  // [Q]
       if (owner != nullptr && owner != &t) {
         if (pass == 0) continue;  // free ones first
         // The owner publishes its status, then looks whether the slot is its own still.
-        slot_owner[i].store(nullptr);
-        if (status_word::state_of(owner->status.load()) != state::idle) {
-          slot_owner[i].store(owner);
+        slot_owner[i].store(nullptr, std::memory_order_seq_cst);  // [Q]
+        if (status_word::state_of(owner->status.load(std::memory_order_seq_cst)) !=
+            state::idle) {                                        // [Q]
+          slot_owner[i].store(owner, std::memory_order_seq_cst);  // [Q]
           continue;
         }
       }
-      slot_owner[i].store(&t);
+      slot_owner[i].store(&t, std::memory_order_seq_cst);  // [Q]
       t.slot = static_cast<std::uint8_t>(i);
       t.bit = std::uint64_t{1} << i;
       t.writer_byte = static_cast<std::uint8_t>(i + 1);

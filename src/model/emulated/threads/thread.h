@@ -20,6 +20,8 @@
 //   [O]  relaxed: a slot that is the thread's own, or not.
 //   [A]  release store: as announced.h.
 //   [C]  compiler barrier: for signals of this thread.
+//   [Q]  seq_cst: a slot is emptied, then its owner's status is looked at; an owner stores its
+//        status, then looks whether the slot is still its own: one of the two sees the other.
 #pragma once
 
 #include <syncopate/machine/types.h>

@@ -13,6 +13,9 @@
 // So the verdict, the counts and the failure are those of one process. A child's failure is
 // repeated by its schedule, to be told here. Programs with hardware transactions are not split:
 // what a transaction did is not handed over.
+//
+// Memory order (each tag stands at its site below)
+//   [J]  relaxed: a slot is a number; processes that share it share nothing else.
 #include "machine.h"
 
 #include "model/front/libc/signals.h"
@@ -40,16 +43,16 @@ struct machine::shared_jobs {
 
   int take(unsigned jobs) noexcept {
     for (unsigned i = 0; i < jobs; ++i) {
-      pid_t holder = slots[i].load(std::memory_order_relaxed);
+      pid_t holder = slots[i].load(std::memory_order_relaxed);  // [J]
       // A killed process has not given its own back.
       if (holder != 0 && (::kill(holder, 0) == 0 || errno != ESRCH)) continue;
-      if (slots[i].compare_exchange_strong(holder, ::getpid(), std::memory_order_relaxed))
+      if (slots[i].compare_exchange_strong(holder, ::getpid(), std::memory_order_relaxed))  // [J]
         return static_cast<int>(i);
     }
     return -1;
   }
   void give(int slot) noexcept {
-    if (slot >= 0) slots[slot].store(0, std::memory_order_relaxed);
+    if (slot >= 0) slots[slot].store(0, std::memory_order_relaxed);  // [J]
   }
 };
 
@@ -201,7 +204,7 @@ bool machine::split(const surroundings& around) {
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  shared_->slots[slot].store(::getpid(), std::memory_order_relaxed);
+  shared_->slots[slot].store(::getpid(), std::memory_order_relaxed);  // [J]
   slot_ = slot;
   for (const part& p : parts_) ::close(p.result);
   ::close(ends[0]);

@@ -3,6 +3,9 @@
 //
 // Static constructors of the program may call them too, before there is a machine: then there is
 // one thread, and no time passes.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  the order that the program asks for, which the engine models.
 #include <syncopate/machine/instrumented.h>
 
 #include <cstring>
@@ -94,7 +97,8 @@ SYNCOPATE_EXPORT bool syncopate_await(const volatile void* word, unsigned size, 
   }
   const engine_scope inside;
   instrument::order_is_programs = true;
-  return engine::await(address(word), size, static_cast<std::memory_order>(order), depth, done,
+  return engine::await(address(word), size, static_cast<std::memory_order>(order), depth,
+                       done,  // [P]
                        context, until, *value, PLACE);
 }
 

@@ -1,5 +1,8 @@
 // processor_operations.h -- atomic operations as the processor makes them, sequentially
 // consistent: what stays of the compiler's calls where no machine makes them.
+//
+// Memory order (each tag stands at its site below)
+//   [S]  seq_cst, whatever the program has asked for: the strongest is right for each.
 #pragma once
 
 #include "model/front/engine.h"
@@ -13,8 +16,8 @@ template <class T>
 T processors_load(const volatile T* at) noexcept {
   // There is no 16-byte load but the compare-exchange, which writes what it found.
   if constexpr (is_wide<T>)
-    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});
-  else return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});  // [S]
+  else return __atomic_load_n(at, __ATOMIC_SEQ_CST);                              // [S]
 }
 
 // What `what` makes of a value.
@@ -38,12 +41,13 @@ template <class T>
 T processors_modify(volatile T* at, engine::operation what, T operand) noexcept {
   if constexpr (!is_wide<T>) {
     if (what == engine::operation::exchange)
-      return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);
-    if (what == engine::operation::add) return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);
+      return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);  // [S]
+    if (what == engine::operation::add)
+      return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);  // [S]
   }
   T old = processors_load(at);
   for (;;) {
-    const T found = __sync_val_compare_and_swap(at, old, apply(what, old, operand));
+    const T found = __sync_val_compare_and_swap(at, old, apply(what, old, operand));  // [S]
     if (found == old) return old;
     old = found;
   }

@@ -75,8 +75,8 @@ namespace {
 
 int wait_until(pthread_cond_t& c, pthread_mutex_t& m, clockid_t clock, const timespec& when,
                engine::place where) {
-  return posix::with_limit(
-      clock, when, [&](posix::limit until) { return objects::condition_wait(c, m, until, where); });
+  const posix::early_limit until(clock, when);
+  return until ? objects::condition_wait(c, m, until.get(), where) : EINVAL;
 }
 
 }  // namespace

@@ -50,9 +50,8 @@ namespace {
 
 int lock_until(pthread_rwlock_t& l, side which, clockid_t clock, const timespec& when,
                engine::place where) {
-  return posix::with_limit(clock, when, [&](posix::limit until) {
-    return objects::rwlock_lock(l, which, until, where);
-  });
+  const posix::early_limit until(clock, when);
+  return until ? objects::rwlock_lock(l, which, until.get(), where) : EINVAL;
 }
 
 }  // namespace

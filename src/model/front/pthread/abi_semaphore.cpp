@@ -48,8 +48,8 @@ SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
 namespace {
 
 int wait_until(sem_t& s, clockid_t clock, const timespec& when, engine::place where) {
-  return as_result(posix::with_limit(
-      clock, when, [&](posix::limit until) { return objects::semaphore_wait(s, until, where); }));
+  const posix::early_limit until(clock, when);
+  return as_result(until ? objects::semaphore_wait(s, until.get(), where) : EINVAL);
 }
 
 }  // namespace

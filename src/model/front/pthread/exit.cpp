@@ -11,6 +11,8 @@
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: a request, without anything that belongs to it.
+//   [Q]  seq_cst: a sleep is announced before the request is looked for, a request is made before
+//        the announcement is looked for: one of the two sees the other.
 
 #include <cerrno>
 #include <csetjmp>
@@ -106,12 +108,12 @@ void test_cancel() {
 }
 
 void cancelable_sleep_begin(const void* address) {
-  self_record().sleeps_on = address;
+  self_record().sleeps_on.store(address, std::memory_order_seq_cst);  // [Q]
   test_cancel();
 }
 
 void cancelable_sleep_end() {
-  self_record().sleeps_on = nullptr;
+  self_record().sleeps_on.store(nullptr, std::memory_order_seq_cst);  // [Q]
   test_cancel();
 }
 
@@ -120,11 +122,11 @@ namespace {
 // A thread that has announced its sleep may not sleep yet: it is woken until it has noticed. Other
 // waits end as by a signal, and are begun again where they are no cancellation points.
 void interrupt_sleep(thread_record& r, engine::place where) {
-  if (r.sleeps_on == nullptr && !r.cancel_disabled &&
-      on_engine([] { return engine::has_signals(); }))
+  if (r.sleeps_on.load(std::memory_order_seq_cst) == nullptr &&  // [Q]
+      !r.cancel_disabled && on_engine([] { return engine::has_signals(); }))
     on_engine([&] { engine::interrupt(r.index); });
   for (;;) {
-    const void* const address = r.sleeps_on;
+    const void* const address = r.sleeps_on.load(std::memory_order_seq_cst);  // [Q]
     if (address == nullptr || r.cancel_disabled) return;
     on_engine([&] {
       if (engine::wake(at(address), INT32_MAX, ~0u, where) == 0) engine::yield(where);
@@ -147,7 +149,7 @@ SYNCOPATE_EXPORT int pthread_cancel(pthread_t thread) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_cancel, thread);
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;
-  r->cancel_pending = true;
+  r->cancel_pending.store(true, std::memory_order_seq_cst);  // [Q]
   if (r != &self_record()) interrupt_sleep(*r, SYNCOPATE_CALLER);
   else if (r->cancel_at_once) test_cancel();
   return 0;

@@ -63,7 +63,8 @@ thread_record* take_record(std::uint32_t owner) {
                                                  std::memory_order_acq_rel))  // [S]
       continue;
     std::size_t known = highest.load(std::memory_order_relaxed);  // [H]
-    while (known <= i && !highest.compare_exchange_weak(known, i + 1)) {
+    while (known <= i &&
+           !highest.compare_exchange_weak(known, i + 1, std::memory_order_seq_cst)) {  // [Q]
     }
     return &table[i];
   }
@@ -212,8 +213,9 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
   r->runs_on = nullptr;
   r->root = nullptr;
   r->cleanup = nullptr;
-  r->cancel_pending = r->cancel_disabled = r->cancel_at_once = false;
-  r->sleeps_on = nullptr;
+  r->cancel_pending.store(false, std::memory_order_seq_cst);  // [Q]
+  r->cancel_disabled = r->cancel_at_once = false;
+  r->sleeps_on.store(nullptr, std::memory_order_seq_cst);    // [Q]
   std::memcpy(r->name, self_record().name, sizeof r->name);  // as Linux
   r->is_client = self_record().is_client;
   set_initial_affinity(*r, attributes);
@@ -263,7 +265,8 @@ void end_thread(thread_record& r) {
   run_thread_exit_duties();
   if (engine::has_signals()) end_signals(r.index);
   objects::thread_ends(static_cast<const char*>(entry_of(r)) + 1);
-  const std::uint32_t before = r.status.fetch_or(thread_record::leaving);
+  const std::uint32_t before =
+      r.status.fetch_or(thread_record::leaving, std::memory_order_seq_cst);  // [Q]
   // From here on the record belongs to whoever joins, unless nobody will. The place names what the
   // thread ran: inside of its routine, as a return address.
   posix::announce_end(objects::awaited_word{r.ended, static_cast<const char*>(entry_of(r)) + 1});
@@ -299,10 +302,10 @@ void wait_for_all_others(const thread_record& me) {
 int run_main_thread(int (*program)()) {
   for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)  // [H]
     std::memset(static_cast<void*>(&table[i]), 0, sizeof table[i]);
-  highest = 1;
+  highest.store(1, std::memory_order_seq_cst);  // [Q]
   objects::forget_threads();
   thread_record& r = table[0];
-  r.status = thread_record::joinable;
+  r.status.store(thread_record::joinable, std::memory_order_seq_cst);  // [Q]
   adopt_fiber(r);
   struct call {
     int (*program)();
@@ -318,7 +321,7 @@ int run_main_thread(int (*program)()) {
   if (r.result == &main_call) return main_call.status;
   run_thread_exit_duties();
   objects::thread_ends(nullptr);
-  r.status.fetch_or(thread_record::leaving);
+  r.status.fetch_or(thread_record::leaving, std::memory_order_seq_cst);  // [Q]
   posix::announce_end(objects::awaited_word{r.ended, nullptr});
   wait_for_all_others(r);
   return 0;

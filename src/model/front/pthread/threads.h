@@ -12,6 +12,9 @@
 //        thread that nobody waits for yet.
 //   [P]  relaxed: a place stands for itself; who finds none asks the linker.
 //   [E]  relaxed as the record is made; acquire load by who joins, of what the end has posted.
+//   [Q]  seq_cst: once in a thread's life, or in its cancellation, where a request and the
+//        announcement of a sleep must not miss each other (exit.cpp). Weaker ones would save
+//        nothing.
 #pragma once
 
 #include <syncopate/machine/types.h>

@@ -138,7 +138,7 @@ void toml_document::read(const std::string& section, const std::vector<field>& f
     if (!node && one.may_be_missing) continue;
     if (!node) fail(table->source().begin.line, prefix + one.key, "this key is missing");
     lines_[prefix + one.key] = node->source().begin.line;
-    const std::string wrong = one.store(*node);
+    const std::string wrong = one.keep(*node);
     if (!wrong.empty()) fail(prefix + one.key, wrong);
   }
 }

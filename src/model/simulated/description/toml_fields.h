@@ -24,7 +24,7 @@ class toml_document {
   struct field {
     std::string key;
     // Stores the value. Returns: what is wrong with it, or nothing.
-    std::function<std::string(const toml::node&)> store;
+    std::function<std::string(const toml::node&)> keep;
     bool may_be_missing = false;  // the variable keeps its value then
   };
   // Reads [section]; an empty name is the top level. Names with dots are sub-tables.

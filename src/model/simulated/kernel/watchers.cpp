@@ -10,10 +10,14 @@ namespace syncopate::simulated {
 
 std::uint64_t read_word(engine::address at, unsigned bytes) noexcept {
   switch (bytes) {
-    case 1: return __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at), __ATOMIC_SEQ_CST);
-    case 2: return __atomic_load_n(reinterpret_cast<const std::uint16_t*>(at), __ATOMIC_SEQ_CST);
-    case 4: return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at), __ATOMIC_SEQ_CST);
-    default: return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_SEQ_CST);
+    case 1:
+      return __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at), __ATOMIC_RELAXED);  // [W]
+    case 2:
+      return __atomic_load_n(reinterpret_cast<const std::uint16_t*>(at), __ATOMIC_RELAXED);  // [W]
+    case 4:
+      return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at), __ATOMIC_RELAXED);  // [W]
+    default:
+      return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_RELAXED);  // [W]
   }
 }
 

@@ -6,6 +6,10 @@
 // again at the first of these times, at the memory system's price: all pollers of a line then
 // queue for it, as on hardware. Every request for ownership counts as a write, a compare-exchange
 // that fails, too: it takes the pollers' copies away.
+//
+// Memory order (each tag stands at its site below)
+//   [W]  relaxed: one thread runs the model and the program; code that no compiler prepared may
+//        write in between, and is seen at the next look.
 #pragma once
 
 #include "model/simulated/memory/memory.h"

@@ -104,8 +104,8 @@ class lock : public posix::not_elided_lock {
     const std::uint64_t ticks = to_ticks(until);
     return on_engine([&] {
       std::uint64_t found = 0;
-      if (tries) found = model::modify(word, bytes, order, next, nullptr, where_);
-      else if (!model::take(word, bytes, order, may, next, nullptr, ticks, found, where_))
+      if (tries) found = model::modify(word, bytes, order, next, nullptr, where_);          // [L]
+      else if (!model::take(word, bytes, order, may, next, nullptr, ticks, found, where_))  // [L]
         found = locked;
       return static_cast<int>(found);
     });

@@ -1,6 +1,10 @@
 // atomic_seam.h -- what the compiler's calls for atomic operations come to on the machines with
 // an engine: it makes the operation; code that runs outside the program makes it itself. The
 // emulated machine has its own file of this name (src/model/emulated/seam).
+//
+// Memory order (each tag stands at its site below)
+//   [P]  the order that the program asks for, which the engine models.
+//   [S]  seq_cst, where no engine makes it: the strongest is right for each.
 #pragma once
 
 #include <atomic>
@@ -19,7 +23,7 @@ using u128 = unsigned __int128;
 // For the engine call that follows. Bits above the lowest 15 are hints (hardware lock elision).
 inline std::memory_order order(int given) noexcept {
   order_is_programs = true;
-  return static_cast<std::memory_order>(given & 0x7fff);
+  return static_cast<std::memory_order>(given & 0x7fff);  // [P]
 }
 
 template <class T>
@@ -68,7 +72,7 @@ template <class T>
 T compare_exchange(volatile T* at, T expected, T desired, int how, int how_failed, bool weak,
                    bool& exchanged, engine::place where) {
   if (!in_program()) [[unlikely]] {
-    const T found = __sync_val_compare_and_swap(at, expected, desired);
+    const T found = __sync_val_compare_and_swap(at, expected, desired);  // [S]
     exchanged = found == expected;
     return found;
   }
@@ -102,7 +106,7 @@ int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how
 
 inline void fence(int how, engine::place where) {
   if (!in_program()) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // [S]
     return;
   }
   const engine_scope inside;

@@ -44,7 +44,8 @@ struct file_header {  // 4,096 bytes
   std::uint64_t start_ticks, start_monotonic_ns, start_realtime_ns;
   std::uint64_t last_ticks, last_monotonic_ns;  // written now and then, and at the end
   std::uint32_t flags;                          // file_flag
-  std::uint32_t processors;                     // usable ones at the start
+  std::uint32_t processors;        // that its threads may use, by what they could as they ended or
+                                   // in the end; of a killed process, as it was seen last
   char lock[32];                   // algorithm the program ran with, for example "auto"
   char wait[32];                   // waiting strategy, for example "spin_then_park"
   char executable[512];            // /proc/self/exe

@@ -147,6 +147,7 @@ void finish() noexcept {
   enabled = false;  // no thread may count on while the remainders are added
   tell_all();
   refresh_threads(times);
+  if (const std::uint32_t usable = usable_processors(); usable != 0) h->processors = usable;
   free_thread_times(times);
   snapshot_maps();
   end_with(*h, record::finished);

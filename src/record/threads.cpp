@@ -182,6 +182,10 @@ thread_times times_of(const thread_entry& e) noexcept {
   return {cpu_time(cpu_clock_of(e.thread_id)), run_delay(e.thread_id)};
 }
 
+// Those that the program's threads may use: as they ended, or in the end. Under `threads.lock`.
+using machine::detail::processor_mask;
+constinit processor_mask usable{processor_mask::nobodys{}};
+
 // Usable ones, at the start.
 std::uint64_t processors() noexcept {
   const file_header* const h = header.load(std::memory_order_relaxed);  // [H]
@@ -293,8 +297,10 @@ void thread_end() noexcept {
   local.state = nullptr;
   local.ended = true;
   read_held = nullptr;
+  const processor_mask mine;
   holding lock(threads.lock);
   if (!lock) return;
+  usable.add(mine);
   t->next_idle = threads.idle;
   threads.idle = t;
 }
@@ -345,6 +351,16 @@ void refresh_threads(const thread_times* before) noexcept {
   }
 }
 
+std::uint32_t usable_processors() noexcept {
+  processor_mask of_running{processor_mask::nobodys{}};
+  const std::uint32_t count = separate_count();
+  for (std::uint32_t id = 0; id < count; ++id)
+    if (const thread_entry& e = *entries.at(id); load(e.end_ticks) == 0)
+      of_running.add(processor_mask(e.thread_id));
+  if (holding lock(threads.lock); lock) of_running.add(usable);
+  return static_cast<std::uint32_t>(of_running.count());
+}
+
 void look_at_threads(std::uint32_t after_ms) noexcept {
   const std::uint32_t count = separate_count();
   for (std::uint32_t id = 0; id < count; ++id) {
@@ -364,6 +380,7 @@ void forget_threads() noexcept {
   threads.idle = threads.newest = nullptr;
   threads.slab = nullptr;
   threads.slab_left = 0;
+  usable = processor_mask{processor_mask::nobodys{}};
   threads.running.store(0, std::memory_order_relaxed);  // [K]
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   measured = {};

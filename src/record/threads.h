@@ -169,6 +169,9 @@ void free_thread_times(thread_times*) noexcept;
 // Writes names and times of the threads that run; `before`: what was read before, of those that
 // have ended since and could not say so.
 void refresh_threads(const thread_times* before) noexcept;
+// How many its threads may use: those that run now, and those that have ended as they did; 0: not
+// known.
+std::uint32_t usable_processors() noexcept;
 // Writes times of the threads that run into open_wait::seen_cpu_ns and seen_delay_ns, and into
 // seen_after_ms that it was then.
 void look_at_threads(std::uint32_t after_ms) noexcept;

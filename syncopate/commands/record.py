@@ -14,7 +14,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
-from syncopate.commands.recordkept import is_kept, keep_measured
+from syncopate.commands.recordkept import is_kept, keep_limit, keep_measured, limit_of
 from syncopate.commands.recordrun import leave_as, run_and_wait, stop_forwarding, wait_for
 from syncopate.launch import jvm, kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
@@ -203,6 +203,7 @@ def record_running(options: dict, words: list[str]) -> int:
     lasts = kernelview.seconds(options["--for"]) if "--for" in options else None
     process = kernelview.process_named(options["--pid"])
     before = kernelview.started_by(process)
+    limit = limit_of(process)
     of_java = "--kernel" not in options and jvm.runs_java(process)
     why = None if of_java else kernelview.obstacle()
     if why:
@@ -232,6 +233,8 @@ def record_running(options: dict, words: list[str]) -> int:
             progress(f"recording process {process}: {passed}; Ctrl-C ends it, the process goes on")
     progress.done()
     recorder.wait()
+    for each in (record, *recordstamps.children_of(record)):
+        keep_limit(each, limit)
     kept = is_kept(record, named, options)
     if "--quiet" not in options:
         _say_left_out(before)

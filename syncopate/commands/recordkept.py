@@ -12,7 +12,7 @@ import sys
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.launch import openmp
-from syncopate.machines import energy
+from syncopate.machines import energy, machine
 from syncopate.records import recordfile, recordformat, recordstamps
 
 
@@ -24,11 +24,30 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
         "user_seconds": used.ru_utime,
         "system_seconds": used.ru_stime,
         **meters.finish(),
+        **limit_of("self"),  # of the program: it was ours
     }
     while len(text := json.dumps(found)) > recordformat.MEASURED.size:
         (found["rejected"] or found["meters"]).pop()
+    keep(record, text)
+    for child in recordstamps.children_of(record):
+        keep_limit(child, limit_of("self"))
+
+
+def limit_of(process: int | str) -> dict[str, float]:
+    """What limits the processor time of a process, as a part of what was measured; none: {}."""
+    limit = machine.processor_limit(process)
+    return {} if limit is None else {"processor_limit": limit}
+
+
+def keep(record: str, text: str) -> None:
     with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
         recordstamps.write_measured(record, text)
+
+
+def keep_limit(record: str, limit: dict[str, float]) -> None:
+    """Adds what limits a process to a record of which nothing else is measured."""
+    if limit:
+        keep(record, json.dumps(limit))
 
 
 def is_kept(record: str, named: str, options: dict) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -93,28 +94,44 @@ def _cores() -> Finding:
     return Finding(name, value, "good" if usable == present else "info", meaning)
 
 
-def _quota() -> Finding:
-    """The least CPU quota of our control group and those above it (version 2; else version 1)."""
-    quotas = []
-    for line in (read("/proc/self/cgroup") or "").splitlines():
+def processor_limit(process: int | str = "self") -> float | None:
+    """How many processors' time the control groups of a process leave it: the least of its own and
+    of those above it (version 2; else version 1); None: no limit, or not known."""
+    limits = []
+    for line in (read(f"/proc/{process}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            while True:
-                limit = read(f"/sys/fs/cgroup{path}/cpu.max")
-                if limit and not limit.startswith("max"):
-                    amount, period = limit.split()
-                    quotas.append(int(amount) / int(period))
-                if path in ("/", ""):
-                    break
-                path = os.path.dirname(path)
-        elif "cpu" in controllers.split(","):
-            amount = read(f"/sys/fs/cgroup/cpu{path}/cpu.cfs_quota_us")
-            period = read(f"/sys/fs/cgroup/cpu{path}/cpu.cfs_period_us")
-            if amount and period and int(amount) > 0:
-                quotas.append(int(amount) / int(period))
-    if not quotas:
+        if controllers == "" or "cpu" in controllers.split(","):
+            limits += [
+                limit for group in _upwards(path) if (limit := _quota_of(controllers, group))
+            ]
+    return min(limits, default=None)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while path not in {"/", ""}:
+        yield path
+        path = os.path.dirname(path)
+    yield ""
+
+
+def _quota_of(controllers: str, group: str) -> float | None:
+    """Of one control group. `controllers`: "" for version 2."""
+    if not controllers:
+        amount, _, period = (read(f"/sys/fs/cgroup{group}/cpu.max") or "").partition(" ")
+    else:
+        amount = read(f"/sys/fs/cgroup/cpu{group}/cpu.cfs_quota_us") or ""
+        period = read(f"/sys/fs/cgroup/cpu{group}/cpu.cfs_period_us") or ""
+    if not amount.isdigit() or not period.isdigit() or not int(period):
+        return None
+    return int(amount) / int(period)
+
+
+def _quota() -> Finding:
+    """The least CPU quota of our control group and those above it."""
+    limit = processor_limit()
+    if limit is None:
         return Finding("CPU quota", "none", "good", "threads run whenever a processor is free")
-    quota = f"{min(quotas):.2f} processors"
+    quota = f"{limit:.2f} processors"
     meaning = "threads are stopped when it is used up, also while they hold a lock: long waits"
     return Finding("CPU quota", quota, "warn", meaning)
 

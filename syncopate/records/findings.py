@@ -150,7 +150,7 @@ def _times_as_fast(ns: int, without: int) -> float:
 
 def _spare(results: dict) -> float:
     """How many times as long the program could have run, had it all processors to itself."""
-    there_is = results["process"]["processors"] * results["process"]["duration_ns"]
+    there_is = lockfigures.usable_processors(results) * results["process"]["duration_ns"]
     return there_is / results["account"]["parts"]["running"]
 
 

@@ -10,12 +10,12 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import about, count, duration, percent
 from syncopate.records import knowncalls
 from syncopate.records.lockfigures import (
-    BUSY_DO,
     CERTAIN,
     FAR_LONGER,
     FEW_HOLDS,
     INNER_FRAMES,
     LIKELY,
+    LIMIT_DO,
     LONG_HOLD_NS,
     MOSTLY,
     MUCH_LONGER,
@@ -25,18 +25,22 @@ from syncopate.records.lockfigures import (
     at_once,
     blocking,
     calls_of,
+    for_processors,
     functions_of,
     got,
+    had_no_more,
     held,
     is_bound_by,
     lost_waits,
     may_call,
     mean_wait,
     named_calls,
+    named_processors,
     no_exceptions,
     others_had_processors,
     threads_wanting,
     undisturbed_hold,
+    usable_processors,
     usual_hold,
     watched,
 )
@@ -75,7 +79,7 @@ def kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
         yield Reason("kept", why, do, LIKELY)
         return
     each = lock["lost_ns"] / lock["threads_waited"] / releases
-    slices = SLICE_NS * max(1.0, threads_wanting(results) / results["process"]["processors"])
+    slices = SLICE_NS * max(1.0, threads_wanting(results) / usable_processors(results))
     if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
         return
     yield Reason(
@@ -133,8 +137,7 @@ def crowded(lock: dict, results: dict) -> Iterator[Reason]:
     """More threads want to run than there are processors, and the lock is mostly free, but for
     holders that have none."""
     wanting = threads_wanting(results)
-    processors = results["process"]["processors"]
-    if not lock["hold"] or wanting < TOO_MANY * processors:
+    if not lock["hold"] or wanting < TOO_MANY * usable_processors(results):
         return
     lost_it = watched(lock)["preempted"] > 0
     hold_ns = undisturbed_hold(lock) if lost_it else lock["hold"]["mean_ns"]
@@ -145,20 +148,17 @@ def crowded(lock: dict, results: dict) -> Iterator[Reason]:
     if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
         return
     why = (
-        f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
+        f"{wanting:.1f} threads want to run in the mean, on {named_processors(results)}; it is held"
         f" {about(share)} of the time ({duration(hold_ns)} in the mean"
         f"{', but for holders without one' * lost_it}): who could take it, or hand it on, has no"
         " processor"
     )
-    if others_had_processors(results):
-        yield Reason("busy", f"{why}, which other programs have", BUSY_DO, LIKELY)
+    limited = had_no_more(results)
+    if others_had_processors(results) and not limited:
+        yield Reason("busy", f"{why}, which other programs have", for_processors(results), LIKELY)
         return
-    yield Reason(
-        "crowded",
-        why,
-        f"run fewer threads than the {at_once(results)}: about as many as processors",
-        LIKELY,
-    )
+    fewer = f"run fewer threads than the {at_once(results)}: about as many as processors"
+    yield Reason("crowded", why, LIMIT_DO if limited else fewer, LIKELY)
 
 
 def _is_busy_elsewhere(results: dict) -> bool:
@@ -167,6 +167,10 @@ def _is_busy_elsewhere(results: dict) -> bool:
     parts = results["account"]["parts"]
     few = threads_wanting(results) < TOO_MANY * results["process"]["processors"]
     return few and parts.get("runnable", 0) > parts.get("running", 0) > 0
+
+
+def _who_had(results: dict) -> str:
+    return "a limit kept from it" if had_no_more(results) else "other programs had"
 
 
 def _beyond_holds(lock: dict) -> bool:
@@ -197,8 +201,8 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
                 *found,
                 Reason(
                     "busy",
-                    f"{far}other programs had the processors that its threads wanted",
-                    BUSY_DO,
+                    f"{far}{_who_had(results)} the processors that its threads wanted",
+                    for_processors(results),
                     LIKELY,
                 ),
             ]

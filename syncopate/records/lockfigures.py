@@ -16,6 +16,8 @@ MOSTLY, NEARLY_ALL = 0.5, 0.9
 MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
 LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
 BUSY_DO = "record on a machine that has nothing else to do"
+LIMIT_DO = "raise the limit on its control group's processor time (cpu.max), or run fewer threads"
+USED_UP = 0.8  # of a limit, in the mean
 FAR_LONGER = 10  # than all slices that a thread may have to wait for
 FOR_SURE = 1.2  # times a bound that is made of estimates
 NEVER = 0.1  # of its running time a thread is without a processor, also where there are enough
@@ -77,7 +79,7 @@ def is_bound_by(lock: dict, results: dict, hold_ns: float | None = None) -> bool
     passed = results["process"]["duration_ns"]
     if account["why_unexplained"] and running < passed:  # little of it is known
         running = 0
-    together = min(results["process"]["processors"], lock["threads_waited"] + 1)
+    together = min(usable_processors(results), lock["threads_waited"] + 1)
     return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
 
 
@@ -157,6 +159,40 @@ def at_once(results: dict) -> int:
         alive += change
         found = max(found, alive)
     return found
+
+
+def usable_processors(results: dict) -> float:
+    """How many processors' time there is for its threads in all."""
+    process = results["process"]
+    limit = process.get("processor_limit")  # older JSON has none
+    return process["processors"] if limit is None else min(process["processors"], limit)
+
+
+def named_processors(results: dict) -> str:
+    """The same in words: "2 processors"."""
+    usable = usable_processors(results)
+    if usable == results["process"]["processors"]:
+        return f"{usable} processor{'s' * (usable != 1)}"
+    return f"{usable:.2f} processors, which a limit leaves it"
+
+
+def is_limited(results: dict) -> bool:
+    return usable_processors(results) < results["process"]["processors"]
+
+
+def had_no_more(results: dict) -> bool:
+    """Whether a limit kept its threads from processors: it used all that this leaves."""
+    if not is_limited(results):
+        return False
+    there_was = usable_processors(results) * results["process"]["duration_ns"]
+    return results["account"]["parts"].get("running", 0) >= USED_UP * there_was
+
+
+def for_processors(results: dict) -> str:
+    """What to do where its threads could not have the processors that there are."""
+    if had_no_more(results):
+        return LIMIT_DO
+    return BUSY_DO + ", and without a limit on processor time (cpu.max)" * is_limited(results)
 
 
 def others_had_processors(results: dict) -> bool:

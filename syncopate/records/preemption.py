@@ -12,10 +12,10 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records.holdlengths import crowded
 from syncopate.records.lockfigures import (
-    BUSY_DO,
     FAR_LONGER,
     FEW_HOLDS,
     LIKELY,
+    LIMIT_DO,
     LONG_HOLD_NS,
     MOSTLY,
     MUCH_LONGER,
@@ -23,11 +23,15 @@ from syncopate.records.lockfigures import (
     Reason,
     at_once,
     by_share,
+    for_processors,
+    had_no_more,
     life,
     lost_waits,
     mean_wait,
+    named_processors,
     others_had_processors,
     undisturbed_hold,
+    usable_processors,
     watched,
 )
 
@@ -52,12 +56,12 @@ def preempted(lock: dict, results: dict) -> Iterator[Reason]:
     # is longer.
     if of["slept"] >= max(MOSTLY * of["watched"], of["preempted"]):
         return
-    threads, processors = at_once(results), results["process"]["processors"]
-    fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
-        threads > processors
+    threads = at_once(results)
+    fewer = f"run fewer threads than the {threads} on {named_processors(results)}, or " * (
+        threads > usable_processors(results)
     )
     if others_had_processors(results):
-        fewer = f"{BUSY_DO}, or "
+        fewer = f"{for_processors(results)}, or "
     yield Reason(
         "preempted",
         f"who holds it loses the processor: in {count(of['preempted'])} of"
@@ -109,7 +113,9 @@ def _unserved(lock: dict, results: dict) -> Iterator[Reason]:
     one = len(found.holders) == 1
     who = in_sentence(found.holders[0]) if one else f"{count(len(found.holders))} threads"
     leave = "let other threads and programs leave it a processor: "
-    if others_had_processors(results):
+    if had_no_more(results):
+        leave = f"{LIMIT_DO}; else: "
+    elif others_had_processors(results):
         leave = (
             "let other programs leave it a processor, or raise a limit (cpu.max of a control"
             " group) that keeps it from one; else: "

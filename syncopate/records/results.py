@@ -110,6 +110,7 @@ class Results:
             "only_openmp": self.notes.has_only_openmp(),
             "quiet_children": header.quiet_children,
             "processors": header.processors,
+            "processor_limit": waiting.processor_limit(header.measured),
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
             "finished": bool(header.flags & recordformat.FINISHED),

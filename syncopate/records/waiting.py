@@ -44,6 +44,15 @@ def measured(text: str) -> dict | None:
         return None
 
 
+def processor_limit(text: str) -> float | None:
+    """How many processors' time a limit left the process, as `syncopate record` has noted."""
+    try:
+        found = float(json.loads(text)["processor_limit"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if 0 < found < math.inf else None
+
+
 class _Sums:
     """Over all events of one lock and kind, long or short, and over those of which the kernel was
     asked; events weigh as much as those that they stand for."""

@@ -8,6 +8,7 @@ import textwrap
 from syncopate.base import terminal
 from syncopate.base.units import about, count, duration, percent
 from syncopate.records import account, javawaits, openwaits, processes, waiting
+from syncopate.records.lockfigures import named_processors
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.show import lockcolumns, processtext, transactiontext
@@ -170,7 +171,7 @@ def _heading(console, results: dict) -> None:
     console.print(
         f"process {process['id']}, {ran_with(results)}, ran"
         f" {duration(process['duration_ns'])}, {_how_many(results)} on"
-        f" {process['processors']} processor{'s' * (process['processors'] != 1)}",
+        f" {named_processors(results)}",
         style="dim",
     )
     if not results["transactions"]:

@@ -477,6 +477,39 @@ def test_holders_that_other_programs_preempt(tmp_path):
     assert found["do"][0].startswith("record on a machine that has nothing else to do, or shorten")
 
 
+@pytest.mark.parametrize("by", ["preempted", "crowded", "one without"])
+@pytest.mark.parametrize(
+    ("limit", "do"),
+    [
+        (0.5, "raise the limit on its control group's processor time (cpu.max)"),
+        (1.9, "record on a machine that has nothing else to do, and without a limit on processor"),
+        (2, "record on a machine that has nothing else to do"),
+        (None, "record on a machine that has nothing else to do"),
+    ],
+)
+def test_a_limit_on_processor_time_is_not_other_programs(tmp_path, limit, do, by):
+    """The threads have run for half a second of the record's second."""
+    of = Planted()
+    of.builder.threads.clear()
+    of.builder.measured = json.dumps({"processor_limit": limit} if limit else {})
+    for thread in range(3):
+        of.builder.thread(100 + thread, cpu=160 * MS, delay=820 * MS)
+    lock = of.lock([3 * US] * 60)
+    for thread in range(3):
+        of.builder.row(thread, lock, 1, [3 * MS] * 5)
+    if by == "preempted":
+        of.builder.holder(0, lock, 60, [12, 15, 2])
+    if by == "one without":
+        start = of.builder.start + 100 * MS
+        of.builder.wait(1, lock, start, start + 800 * MS, of.stack, holder=100)
+    (found,) = of.findings(tmp_path)
+    first = found["do"][0]
+    assert first.startswith(do)
+    assert ("without a limit" in first) == (limit == 1.9)
+    text = run_cli("report", tmp_path / "rec").stdout
+    assert ("which a limit leaves it" in text) == (limit in {0.5, 1.9})
+
+
 @pytest.mark.parametrize(
     ("holder_runs", "slices_lost", "cause"),
     [(95, 0, "crowded"), (95, 1, "crowded"), (2, 0, "preempted")],

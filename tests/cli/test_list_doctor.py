@@ -185,6 +185,16 @@ def test_cpu_quota_is_the_least_on_the_way_up(monkeypatch):
     monkeypatch.setattr(machine, "read", files.get)
     quota = next(found for found in machine.hardware() if found.name == "CPU quota")
     assert (quota.value, quota.state) == ("1.50 processors", "warn")
+    files = {
+        "/proc/9/cgroup": "3:cpu,cpuacct:/a/b\n0::/",
+        "/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us": "-1",
+        "/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us": "100000",
+        "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "50000",
+        "/sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
+    }
+    monkeypatch.setattr(machine, "read", files.get)
+    assert machine.processor_limit(9) == 0.5
+    assert machine.processor_limit() is None
 
 
 def test_help_and_version(cli):

@@ -12,10 +12,14 @@ namespace syncopate::machine::detail {
 
 class processor_mask {
  public:
-  // The calling thread's; empty where the kernel does not say.
-  processor_mask() noexcept
-      : bytes_(
-            system_call(SYS_sched_getaffinity, 0, sizeof words_, reinterpret_cast<long>(words_))) {
+  struct nobodys {};
+  constexpr explicit processor_mask(nobodys) noexcept : bytes_(0) {}
+
+  // That of the thread with this kernel id, 0: the calling one; empty where the kernel does not
+  // say.
+  explicit processor_mask(long thread = 0) noexcept
+      : bytes_(system_call(SYS_sched_getaffinity, thread, sizeof words_,
+                           reinterpret_cast<long>(words_))) {
     if (bytes_ < 0) bytes_ = 0;
   }
 
@@ -27,6 +31,11 @@ class processor_mask {
   }
   void remove(unsigned processor) noexcept {
     if (processor < end()) words_[processor / bits] &= ~bit(processor);
+  }
+
+  void add(const processor_mask& other) noexcept {
+    for (unsigned i = 0; i < sizeof words_ / sizeof *words_; ++i) words_[i] |= other.words_[i];
+    if (bytes_ < other.bytes_) bytes_ = other.bytes_;
   }
 
   [[nodiscard]] int count() const noexcept {

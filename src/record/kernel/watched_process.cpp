@@ -8,6 +8,7 @@
 #include "record/kernel/watched_process.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <fstream>
 
 #include <dirent.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -74,6 +76,20 @@ bool is_kernels_own(std::uint32_t process, std::uint32_t thread) {
   return name_ends != std::string::npos &&
          std::sscanf(text.c_str() + name_ends, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
          (flags & (io_worker | user_worker)) != 0;
+}
+
+using bits = std::vector<unsigned long>;
+
+// Of the processors that a thread may use; none: it has ended.
+bits processors_of(std::uint32_t thread) {
+  unsigned long words[1024] = {};
+  const long bytes = ::syscall(SYS_sched_getaffinity, thread, sizeof words, words);
+  return bytes > 0 ? bits(words, words + static_cast<std::size_t>(bytes) / sizeof *words) : bits();
+}
+
+void add(bits& to, const bits& more) {
+  to.resize(std::max(to.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) to[i] |= more[i];
 }
 
 template <std::size_t size>
@@ -137,7 +153,8 @@ void watched_process::fill_header(bool redact, std::uint64_t since) {
   h.parent_id = parent_;
   h.start_ticks = h.last_ticks = h.start_monotonic_ns = h.last_monotonic_ns = since;
   h.start_realtime_ns = clock_ns(CLOCK_REALTIME) - (now_ns() - since);
-  h.processors = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  for (const unsigned long each : processors_of(process_))
+    h.processors += static_cast<std::uint32_t>(std::popcount(each));
   h.ticks_per_second = 1'000'000'000;
   h.recorder = by_kernel;
   h.recorder_id = static_cast<std::uint32_t>(::getpid());
@@ -176,7 +193,20 @@ watched_process::thread_state& watched_process::thread_of(std::uint32_t thread) 
   t.entry->thread_id = thread;
   t.entry->start_ticks = now_ns();
   name(t, thread);
+  t.processors = processors_of(thread);
   return t;
+}
+
+// Where a thread has ended since, it could use what it could before.
+void watched_process::see_processors() {
+  bits all = processors_of_ended_;
+  for (auto& [thread, t] : threads_) {
+    if (bits now = processors_of(thread); !now.empty()) t.processors = std::move(now);
+    add(all, t.processors);
+  }
+  std::uint32_t count = 0;
+  for (const unsigned long each : all) count += static_cast<std::uint32_t>(std::popcount(each));
+  if (count != 0) file_.header().processors = count;
 }
 
 void watched_process::name(thread_state& t, std::uint32_t thread) {
@@ -188,6 +218,9 @@ void watched_process::name(thread_state& t, std::uint32_t thread) {
 void watched_process::thread_began(const event_head& e) {
   thread_state& t = thread_of(e.thread);
   t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks);
+  // Who begins a thread may have chosen processors for all before.
+  if (bits now = processors_of(process_); !now.empty())
+    thread_of(process_).processors = std::move(now);
   read_modules_if_due();
 }
 
@@ -207,6 +240,7 @@ void watched_process::thread_ended(const exit_event& e) {
     t.entry->open.since = 0;
     t.entry->end_ticks = e.head.time;
   }
+  add(processors_of_ended_, t.processors);
   ended_[e.head.thread] = t;
   threads_.erase(e.head.thread);
 }
@@ -543,6 +577,7 @@ void watched_process::refresh(const kernel_controls& of_all) {
     if (!t.unended.empty() && now > t.unended.back().e.head.time + dies_within) write_unended(t);
   }
   ended_.clear();
+  see_processors();
   tell_lost(of_all);
   file_header& h = file_.header();
   h.last_ticks = h.last_monotonic_ns = now_ns();
@@ -557,6 +592,7 @@ void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all)
     t.entry->cpu_ns = std::max<std::uint64_t>(1, cpu - std::min(cpu, t.cpu_before));
     t.entry->delay_ns = delay - std::min(delay, t.delay_before + t.delay_in_waits);
   }
+  see_processors();
   tell_lost(of_all);
   file_header& h = file_.header();
   h.last_ticks = h.last_monotonic_ns = now_ns();

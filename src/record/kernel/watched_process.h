@@ -73,6 +73,7 @@ class watched_process {
     std::uint32_t index = 0;
     std::uint64_t cpu_before = 0, delay_before = 0, delay_in_waits = 0;
     begun_wait waits, woken_by;
+    std::vector<unsigned long> processors;  // the bits of those that it may use, as seen last
     // A wait that nobody was seen to end, and those behind it at once at the same futex: they are
     // over when the thread does something else. A signal may have ended the thread, which waits
     // once more where its memory is written down before; then all this is the wait that it was in.
@@ -116,6 +117,7 @@ class watched_process {
   void open(thread_state&, const open_wait&, std::uint64_t since);
   void release(const futex&, const begun_wait& by, std::uint64_t end);
   void name(thread_state&, std::uint32_t thread);
+  void see_processors();
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);
 
   std::uint32_t process_, parent_;
@@ -124,6 +126,7 @@ class watched_process {
   record_file file_;
   unwinder unwinder_;
   std::uint64_t next_read_of_modules_ = 0;
+  std::vector<unsigned long> processors_of_ended_;
   std::vector<mapping> memory_;  // as it was when a futex in memory that is not known came
   std::uint64_t next_read_of_memory_ = 0;
   std::unordered_set<std::string> told_memory_;

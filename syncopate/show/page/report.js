@@ -59,7 +59,7 @@ function fillHeader(record) {
   at("command").textContent = process.command.join(" ");
   at("about").textContent = `process ${process.id}, ${data.ran_with[current]}, started ` +
     process.started.replace("T", " ").replace("+00:00", " UTC") +
-    `, ${process.processors} processors`;
+    `, ${data.processors[current]}`;
   at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));
   at("findings").replaceChildren(...record.findings.map(finding));
   at("notes").replaceChildren(...[...data.open[current], ...record.notes].map((note) =>

@@ -76,6 +76,7 @@ void fail(const char* format, ...) noexcept {
 std::string code_name(const void* place) {
   return "place " + std::to_string(reinterpret_cast<std::uintptr_t>(place));
 }
+std::string place_name(const void* place) { return code_name(place); }
 std::string source_position::text() const { return function; }
 std::vector<source_position> known_frames(const void* const* places, std::size_t, std::size_t) {
   return {{code_name(*places), "", 0}};

@@ -201,7 +201,9 @@ class Build:
     def _check_product_symbols(self, path: str, link: Link, product: dict) -> None:
         if not product.get("machine"):
             sources = {each: self.sources[each] for each in link.objects if each in self.sources}
-            check_symbols(self.house, self.folder, path, sources)
+            compiled = {each.source: each for each in self.compilations if each.output in sources}
+            reach = cache(lambda source: self.reach(compiled[source]))
+            check_symbols(self.house, self.folder, path, sources, reach)
 
     def _room_name(self, path: str, output: str) -> str | None:
         source = self.sources.get(output)

@@ -541,6 +541,23 @@ def test_symbols_of_other_rooms(tmp_path: Path) -> None:
     assert not check_symbols(house, tmp_path, "product", {"gone.o": "src/record/file.cpp"})
 
 
+def test_symbols_that_a_lower_room_declares_by_hand(tmp_path: Path) -> None:
+    """A room may call what a room above fills only by a declaration that both of them see."""
+    (tmp_path / "low.cpp").write_text("void read_begins(int); void f() { read_begins(1); }\n")
+    (tmp_path / "high.cpp").write_text("template <class T> void g(T); void read_begins(int) {}\n")
+    subprocess.run(["c++", "-c", "low.cpp", "high.cpp"], cwd=tmp_path, check=True)
+    sources = {"low.o": "src/record/file.cpp", "high.o": "products/preload/mutex/mutex.cpp"}
+    declares, others = "src/record/recorder.h", "src/record/format.h"
+    for seen, findings in (({declares, others}, 0), ({others}, 1), (set(), 1)):
+        house = read_house(ROOT)
+        assert check_symbols(house, tmp_path, "p", sources, lambda _, seen=seen: frozenset(seen))
+        assert len(house.findings) == findings, house.findings
+    assert list(house.findings) == [
+        "p: src/record/file.cpp: room 'record' (_Z11read_beginsi) calls "
+        "products/preload/mutex/mutex.cpp of room 'preload'"
+    ]
+
+
 def test_link_lines_of_a_folder_with_a_blank(tmp_path: Path) -> None:
     path = tmp_path / "build.ninja"
     path.write_text(

@@ -37,11 +37,18 @@ struct alone_undo : straight<alone_undo> {
   // roll_back(): the engine undoes tx->undo.
 };
 
+struct global_lock : alone_undo {
+  static constexpr bool is_in_turn = true;
+};
+struct irrevocable : global_lock {
+  static constexpr bool may_be_solo = false;
+};
+
 }  // namespace
 
 const operations alone_operations = make_operations<alone>("alone");
 const operations alone_undo_operations = make_operations<alone_undo>("alone");
-extern const operations global_lock_operations = make_operations<alone_undo>("global_lock");
-extern const operations irrevocable_operations = make_operations<alone_undo>("irrevocable");
+extern const operations global_lock_operations = make_operations<global_lock>("global_lock");
+extern const operations irrevocable_operations = make_operations<irrevocable>("irrevocable");
 
 }  // namespace syncopate::tm

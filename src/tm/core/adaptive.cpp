@@ -13,10 +13,6 @@
 
 namespace syncopate::tm {
 
-// In place: programs may call transaction_pure functions on what the transaction has written, as
-// GCC's library lets them.
-extern const operations eager_norec_operations, encounter_time_operations;
-
 namespace adaptive {
 
 constinit bool on = false;
@@ -44,8 +40,8 @@ way learn(u64 time) noexcept {
 // long without.
 const operations* optimistic() noexcept {
   constexpr unsigned few = 4;
-  return machine::processors() <= few || threads_attached() <= few ? &eager_norec_operations
-                                                                   : &encounter_time_operations;
+  return machine::processors() <= few || threads_attached() <= few ? parts.of_few_threads
+                                                                   : parts.of_many_threads;
 }
 void note_spent(u64 time) noexcept {
   if (present_since != 0)

@@ -13,9 +13,6 @@
 
 namespace syncopate::tm {
 
-extern const operations eager_norec_operations, encounter_time_operations, global_lock_operations,
-    irrevocable_operations, lazy_operations, norec_operations, tl2_operations, two_phase_operations;
-
 namespace {
 
 // Adaptive: no algorithm of its own; which others it moves between is in adaptive.cpp.
@@ -39,7 +36,7 @@ const operations* find_with_hardware(const char* name, std::size_t length,
   if (length < hardware_length || std::strncmp(name, hardware_name, hardware_length) != 0)
     return find(name, length);
   const operations* fallback = nullptr;
-  if (length == hardware_length) fallback = &norec_operations;
+  if (length == hardware_length) fallback = parts.behind_hardware;
   else if (name[hardware_length] == '+')
     fallback = find(name + hardware_length + 1, length - hardware_length - 1);
   hardware = fallback != nullptr;
@@ -60,10 +57,8 @@ void list_algorithms() noexcept {
 void choose(const operations* algorithm, bool hardware) noexcept {
   chosen = algorithm->name;
   if (hardware) before_it = "htm+";
-  const bool takes_lock =
-      algorithm == &global_lock_operations || algorithm == &irrevocable_operations;
-  now.may_be_solo = algorithm != &irrevocable_operations;
-  now.choose(takes_lock ? nullptr : algorithm, hardware);
+  now.may_be_solo = algorithm->may_be_solo;
+  now.choose(algorithm->is_in_turn ? nullptr : algorithm, hardware);
 }
 
 void choose_manager(const char* name) noexcept {
@@ -93,11 +88,6 @@ bool is_on(const char* variable) noexcept {
 }
 
 }  // namespace
-
-const operations* const algorithms[] = {
-    &global_lock_operations, &norec_operations,       &eager_norec_operations,
-    &lazy_operations,        &tl2_operations,         &encounter_time_operations,
-    &two_phase_operations,   &irrevocable_operations, nullptr};
 
 const char* algorithm_name() noexcept { return chosen; }
 

@@ -7,8 +7,16 @@
 
 namespace syncopate::tm {
 
-// Every algorithm that a name can choose (algorithms/*.cpp); ends with a null pointer.
+// Every algorithm that a name can choose; ends with a null pointer. This and `parts` are filled by
+// algorithms/all.cpp: nothing here knows an algorithm by its name.
 extern const operations* const algorithms[];
+// Which of them run behind hardware transactions, and where writers run side by side.
+struct parts_of_algorithms {
+  const operations* behind_hardware;
+  const operations* of_few_threads;
+  const operations* of_many_threads;
+};
+extern const parts_of_algorithms parts;
 
 // Not chosen by name: runs while no other transaction does, and can be canceled.
 extern const operations alone_undo_operations;

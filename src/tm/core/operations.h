@@ -48,6 +48,9 @@ struct operations {
   // read. True where the algorithm has no log of that.
   bool (*has_changed)(const transaction*);
   const char* name;
+  // One transaction at a time, by the mutex; and whether it may then do without a log (regime.h).
+  bool is_in_turn = false;
+  bool may_be_solo = true;
 };
 
 template <class A, class T>
@@ -68,13 +71,16 @@ constexpr operations make_operations(const char* name) {
           A::commit,
           A::roll_back,
           A::has_changed,
-          name};
+          name,
+          A::is_in_turn,
+          A::may_be_solo};
 }
 
 // What most algorithms have in common: the special accesses are the general ones, and blocks are
 // read and written piece by piece.
 template <class A>
 struct algorithm {
+  static constexpr bool is_in_turn = false, may_be_solo = true;
   static bool has_changed(const transaction*) { return true; }
 
   template <class T>

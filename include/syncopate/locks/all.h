@@ -9,6 +9,9 @@
 //                                                 the watched program's mutexes
 //   src/model/emulated/memory/conflict.h: line_lock  a bit in the marks that a line has anyway
 //   include/syncopate/tm/word_lock.h              in C, taken and given back by transactions
+//   products/preload/spin/spinlock.cpp            pthread_spin_t's four bytes, as glibc uses them
+//   src/model/front/pthread/algorithm/spin.cpp    likewise, in simulated and emulated programs
+//   src/model/front/pthread/model/spin.cpp        likewise, in one step of the explored machine
 // tests/unit/test_lock_catalogue.py looks for others.
 #pragma once
 

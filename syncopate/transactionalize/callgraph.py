@@ -40,6 +40,11 @@ _CONDITIONS = [
     "cnd_timedwait",
 ]  # fmt: skip
 _THREADS = ["pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "thrd_join"]
+_INPUT = [
+    "accept", "accept4", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recv",
+    "recvfrom", "recvmsg", "msgrcv", "mq_receive", "mq_timedreceive",
+]  # fmt: skip
+_SIGNALS = ["pause", "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait"]
 WAITING = {
     **dict.fromkeys(_LOCKS, "waits for a lock that stays"),
     **dict.fromkeys(_CONDITIONS, "waits for a condition"),
@@ -47,6 +52,8 @@ WAITING = {
     **dict.fromkeys(["sem_wait", "sem_timedwait", "sem_clockwait"], "waits for a semaphore"),
     **dict.fromkeys(["pthread_once", "call_once"], "waits for who initializes"),
     "pthread_barrier_wait": "waits at a barrier",
+    **dict.fromkeys(_INPUT, "waits for input"),
+    **dict.fromkeys(_SIGNALS, "waits for a signal"),
 }
 INDIRECT = "__indirect_call"  # GCC's name for whom a pointer calls
 _NODE = re.compile(r'node: \{ title: "([^"]*)" label: "([^"\\]*)[^"]*"( shape : ellipse)?')

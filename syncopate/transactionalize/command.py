@@ -26,6 +26,7 @@ from syncopate.transactionalize import (
 )
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.lockcalls import LOCK
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.rewrite import How, Output, Rewriter, Spoiled
 from syncopate.transactionalize.serialization import AT_START, IN_FLIGHT
@@ -239,7 +240,11 @@ class _Work:
             program.put(_replace(written.texts, changes))
             found = program.facts("sections", **names)
         graph = program.call_graph()
-        made = plan.make(program, wanted, graph, found, written, hidden)
+        tried = {
+            (name, at) for name, all_of in changes.items() for start, end, by in all_of
+            for at in [start + by.index(LOCK)]
+        }  # fmt: skip
+        made = plan.make(program, wanted, graph, found, written, hidden, tried)
         _restore_trylocks(program, made, written.texts, changes)
         return _Planned(made, graph, written, texts, one)
 

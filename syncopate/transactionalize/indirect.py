@@ -16,6 +16,7 @@ _STRUCTURE = re.compile(r"\b(?:struct|union)\s*\w*\s*$")
 _MEMBER = re.compile(r"[{;]\s*(?:const\s+)?(\w+)[\s*]+(\w+)\s*(?=;)")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\n|\\.)*)", re.M)
 _SEMICOLON = re.compile(r"\s*;")
+_BEGINS_THREAD = re.compile(r"\b(?:\w*pthread_create|thrd_create|atexit)\s*\([^;{}]*$")
 _BEFORE_BRACE = 300  # characters, in which a structure's name stands
 _CALLEE = re.compile(r"\(?[\s*(]*(?:\w+\s*(?:->|\.)\s*)*?(\w+)\s*\)*\s*\(")
 
@@ -61,6 +62,61 @@ def resolve(graph: CallGraph, texts: dict[str, CText], begun: list[Call]) -> lis
                     kind.targets = _targets(kind, graph, texts)
                     through[kind.name] = kind
                 graph.indirect[place] = kind.targets
+
+
+def everywhere(graph: CallGraph, texts: dict[str, CText]) -> dict[tuple[str, int, int], list[str]]:
+    """Whom each call through a pointer may reach: by its type, where that has a name; else every
+    function that is used without a call, other than to begin a thread, and has parameters as the
+    pointer is declared with, or as many as the call has arguments."""
+    names, found = _names(texts), {}
+    taken = _taken(graph, texts)
+    calls = {c for made in graph.calls.values() for c in made if c.callee == INDIRECT}
+    for place in sorted((c.file, c.line, c.column) for c in calls if c.file in texts):
+        kind = names.types.get(_type_at(texts, place, names) or "")
+        if kind:
+            found[place] = _targets(kind, graph, texts)
+            continue
+        text = texts[place[0]]
+        match = _CALLEE.match(text.code, text.offset(place[1], place[2] - 1))
+        shapes = _declared_shapes(match[1], texts) if match else set()
+        count = len([a for a in text.arguments(match.end() - 1) if a]) if match else None
+        found[place] = sorted(
+            title for title, shape in taken.items()
+            if (shape in shapes if shapes else count in (None, len(shape)))
+        )  # fmt: skip
+    return found
+
+
+def _taken(graph: CallGraph, texts: dict[str, CText]) -> dict[str, tuple]:
+    """The functions that are used without a call, but to begin a thread; and their shapes."""
+    shapes: dict[str, list[tuple[str, tuple]]] = {}
+    for text in texts.values():
+        for name, _, parameters, _, _ in functions(text):
+            shapes.setdefault(name, []).append((text.path, _shape(parameters)))
+    found = {}
+    if not shapes:
+        return found
+    used = re.compile(rf"\b({'|'.join(sorted(shapes))})\b(?!\s*\()")
+    for text in texts.values():
+        for match in used.finditer(text.code):
+            if _BEGINS_THREAD.search(text.code, max(match.start() - 200, 0), match.start()):
+                continue
+            for path, shape in shapes[match[1]]:
+                title = f"{path}:{match[1]}"
+                known = [t for t in graph.defined if t == match[1] or t.endswith(":" + match[1])]
+                found |= {t: shape for t in ([title] if title in known else known)}
+    return found
+
+
+def _declared_shapes(name: str, texts: dict[str, CText]) -> set[tuple]:
+    """The parameters of pointers to functions that are declared under a name."""
+    declares = re.compile(rf"\(\s*\*\s*(?:const\s+)?{name}\s*(?:\[[^\]]*\]\s*)?\)\s*\(")
+    return {
+        _shape(text.arguments(match.end() - 1))
+        for text in texts.values()
+        for match in declares.finditer(text.code)
+        if re.search(r"[\w*]\s*$", text.code[max(match.start() - 40, 0) : match.start()])
+    }
 
 
 def _names(texts: dict[str, CText]) -> _Names:

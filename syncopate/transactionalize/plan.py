@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from syncopate.transactionalize import (
     bitfields,
     conditions,
+    effects,
+    indirect,
+    lent,
     locks,
     pointers,
     sections,
@@ -101,8 +104,12 @@ class Wanted:
         )
 
 
-def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written, hidden) -> Plan:
-    """The plan for a program whose facts about sections are `found`."""
+def make(
+    program: Program, wanted: Wanted, graph: CallGraph, found: list, written, hidden,
+    tried: set[tuple[str, int]],
+) -> Plan:  # fmt: skip
+    """The plan for a program whose facts about sections are `found`. Of these locks, those at
+    `tried` are tries that a transaction would make succeed."""
     plan = Plan()
     bit_fields = program.bit_fields()  # before it is asked which files cannot be judged
     for name, touched in bit_fields.items():
@@ -118,6 +125,8 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     _keep_what_macros_hide(plan, everywhere, hidden)
     wordlocks.choose(plan, program, wanted, everywhere)
     _keep_what_processes_share(plan, program, everywhere)
+    does = effects.of(program.texts)
+    _keep_what_is_lent(plan, program, everywhere, does)
     for file, line, name in written.pointers:
         for key in {op.key for op in plan.operations}:
             plan.words.discard(key)
@@ -126,13 +135,16 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     wordlocks.settle(plan)
     for one in wanted.spoiled:
         plan.keep(one.what, one.file, one.line, one.why)
-    _form_sections(plan, found, hidden, sections.without_return(program.texts))
+    _form_sections(plan, found, hidden, sections.without_return(program.texts), does)
     _refuse_overlaps(plan)
+    for op in lent.within_itself(plan, tried, calls_in, graph):
+        plan.keep(op.key, op.text.path, op.line, "a try by who holds it already, which must fail")
+    through = indirect.everywhere(graph, program.texts)
     known = -1
     while known != len(plan.kept):
         known = len(plan.kept)
         _judge_conditions(plan, program)
-        _judge_waiting(plan, graph)
+        _judge_waiting(plan, graph, through)
         _judge_fitness(plan, graph, bit_fields)
     return plan
 
@@ -196,7 +208,19 @@ def _keep_what_processes_share(plan: Plan, program: Program, everywhere: list[Op
                 plan.keep(key, text.path, text.line(at), why)
 
 
-def _form_sections(plan: Plan, found: list, hidden: list, ending: set[str]) -> None:
+def _keep_what_is_lent(plan: Plan, program: Program, everywhere, does: effects.Effects) -> None:
+    """What functions of other libraries may lock."""
+    keys = {op.key for op in everywhere}
+    for name, text, at, called in lent.to_others(program.texts, keys, does.macros):
+        for key in {k for k in keys if k.rsplit(".", 1)[-1] == name}:
+            plan.words.discard(key)
+            why = f"its address goes to {called}, which is not in these files"
+            plan.keep(key, text.path, text.line(at), why)
+
+
+def _form_sections(
+    plan: Plan, found: list, hidden: list, ending: set[str], does: effects.Effects
+) -> None:
     place = {(op.text.path, op.at): op for op in plan.operations}
     all_unlocks = [op for op in plan.operations if op.kind == "unlock"]
     ends: dict[Operation, set[Operation]] = {}
@@ -238,7 +262,8 @@ def _form_sections(plan: Plan, found: list, hidden: list, ending: set[str]) -> N
                 if any(len(owners[u]) > 1 for u in unlocks):
                     raise Refused("an unlock that ends it ends another section, too")
                 held_at = held.get(op, [])
-                plan.formed.append(sections.form(op, unlocks, held_at, all_unlocks, ending))
+                formed = sections.form(op, unlocks, held_at, all_unlocks, ending, does)
+                plan.formed.append(formed)
             except Refused as refused:
                 plan.keep(op.key, op.text.path, op.line, str(refused))
 
@@ -322,17 +347,24 @@ def calls_in(section: Section, graph: CallGraph) -> list[Call]:
 
 
 def describe(chain: list[Call], graph: CallGraph) -> list[str]:
-    return [f"{graph.name(call.callee)} at {call.file}:{call.line}" for call in chain]
+    def one(call: Call) -> str:
+        through = (call.file, call.line, call.column) in graph.indirect
+        how = " through a pointer" if through else ""
+        return f"{graph.name(call.callee)}{how} at {call.file}:{call.line}"
+
+    return [one(call) for call in chain]
 
 
-def _judge_waiting(plan: Plan, graph: CallGraph) -> None:
-    graph.done = rewritten_places(plan)
+def _judge_waiting(plan: Plan, graph: CallGraph, through: dict) -> None:
+    """`through`: whom calls through pointers may reach."""
+    graph.done, graph.indirect = rewritten_places(plan), through
     for section in plan.sections():
         chain = waiting(graph.chains(calls_in(section, graph)), graph)
         if chain:
             why = wordlocks.waits(chain[-1], plan) or WAITING[graph.name(chain[-1].callee)]
             plan.keep(section.lock.key, section.text.path, section.lock.line, why,
                       describe(chain, graph))  # fmt: skip
+    graph.indirect = {}
 
 
 def _described(touched: bitfields.Access) -> str:

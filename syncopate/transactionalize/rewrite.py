@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from syncopate.base.errors import FAILED, Failure
 from syncopate.transactionalize import (
     conditions,
+    handlers,
     indirect,
     plan,
     sections,
@@ -144,10 +145,12 @@ class Rewriter:
             and p.name in touched
             and not any(p.text is t and a <= p.at < b for t, a, b in inside)
         ]
-        refused = set()
+        refused, handlers_ = set(), handlers.reached(self.graph, texts)
         for place in [*uses, *self.atomics]:
             judged = not place.operation and not self._in_section(place)
             why = words.refusal(place) if judged else None
+            if place.function in handlers_:
+                why = "a signal's handler uses it, which may interrupt a transaction"
             if place.text.path in self.program.broken:
                 why = "it is used in a file that cannot be judged"
             if why:

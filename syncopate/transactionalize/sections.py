@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText, Edits
 from syncopate.transactionalize.declared import Declaration, Variable, declarations
+from syncopate.transactionalize.effects import Effects
 from syncopate.transactionalize.locks import Operation
 from syncopate.transactionalize.wrappers import functions
 
@@ -44,6 +45,10 @@ class Section:
     @property
     def end(self) -> int:
         return self.unlock.at
+
+    @property
+    def code(self) -> str:
+        return self.text.code[self.start : self.end]
 
     def holds(self, path: str, offset: int) -> bool:
         return self.text.path == path and self.start <= offset < self.end
@@ -86,6 +91,7 @@ def form(
     held_at: list[int],
     all_unlocks: list[Operation],
     ending: set[str],
+    effects: Effects,
 ) -> Section:
     """The section that begins with `lock`; calls of `ending` do not return. Raises Refused."""
     text = lock.text
@@ -109,11 +115,16 @@ def form(
         raise Refused("the unlock is not a statement of its own")
     if not text.conditional_directives_balance(lock.at, section.end):
         raise Refused("an #if begins or ends within it")
+    if not section.code.strip():
+        raise Refused("it is empty: it waits for the holder, or asks whether there is one")
     _check_labels(section)
+    for one in (lock, *unlocks):  # the lock's name is gone from the result
+        if any(effects.changes(argument) for argument in text.arguments(one.at)):
+            raise Refused(f"what names it in line {one.line} does more than that")
     own = [u for u in unlocks if u is not section.unlock]
     for unlock in own:
         section.exits.append(_exit(section, unlock, own, all_unlocks, ending))
-    _hoist(section)
+    _hoist(section, effects)
     return section
 
 
@@ -219,7 +230,7 @@ def governors(text: CText, opening: int) -> list[str]:
         at = word.start()
 
 
-def _hoist(section: Section) -> None:
+def _hoist(section: Section, effects: Effects) -> None:
     """Declarations of the section's own level that are used behind it move before it."""
     text, block = section.text, section.text.block(section.lock.at)
     after = text.code[text.statement_end(section.end) : block[1]]
@@ -228,7 +239,8 @@ def _hoist(section: Section) -> None:
         if text.block(one.start) != block:
             continue
         used = [v.name for v in one.variables if _named(v.name, after)]
-        kept = [v.name for v in one.variables if _keeps_address(section, v, within, after)]
+        kept = [v.name for v in one.variables if _keeps_address(section, v, within, after)
+                or effects.outlives(_address(v), section.code, after)]  # fmt: skip
         if not used and not kept:
             continue
         name, line = (used + kept)[0], one.line
@@ -245,10 +257,14 @@ def _named(name: str, code: str) -> bool:
     return bool(re.search(rf"(?<![\w.])(?<!->){name}\b", code))
 
 
+def _address(of: Variable) -> str:
+    """Matches where a variable's address is taken."""
+    return rf"(?:&\s*{of.name}\b" + (rf"|{of.name}\b(?!\s*\[))" if of.is_array else ")")
+
+
 def _keeps_address(section: Section, of: Variable, within: list[Declaration], after: str) -> bool:
     """Whether a pointer that outlives the section is made to point to a variable of it."""
-    code = section.text.code[section.start : section.end]
-    address = rf"(?:&\s*{of.name}\b" + (rf"|{of.name}\b(?!\s*\[))" if of.is_array else ")")
+    code, address = section.code, _address(of)
     own = {v.name for d in within for v in d.variables} - set(re.findall(r"\w+", after))
     return any(
         match[1] not in own

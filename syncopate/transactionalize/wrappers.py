@@ -18,6 +18,7 @@ from syncopate.transactionalize.lockcalls import (
     TYPES,
     Names,
     Template,
+    declarations_of,
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
@@ -43,6 +44,10 @@ _TABLE_POINTER = re.compile(r"\*\s*const\s+(\w+)\s*=\s*&\s*(\w+)\s*;")
 _CONST_POINTER = re.compile(r"\(\s*\*\s*const\s+(\w+)\s*\)\s*\([^;=]*\)\s*=\s*&?\s*(\w+)\s*;")
 
 
+_PLACE = re.compile(  # a path to a variable or a member, whose name is the group
+    r"\(*\s*&?\s*(?:\(*\w+\)*(?:\[\w+\])?\s*(?:->|\.)\s*)*(\w+)(?:\[\w+\])?\s*\)*"
+)
+_INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 
 
@@ -81,7 +86,10 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
             break
     types = _types(sources, active_macros)
     for path, text in sources.items():
-        written.texts[path], written.original[path] = _write(text, names.of_file(path), types)
+        variables = _variables(path, sources, active_macros)
+        written.texts[path], written.original[path] = _write(
+            text, names.of_file(path), types, variables
+        )
     written.names = names
     known = {*PTHREAD, *LIKE_MUTEX, *written.inlined, *written.kept}
     written.pointers = [
@@ -111,6 +119,49 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
         if not new:
             return {name: by for name, by in known.items() if name not in TYPES}
         known |= new
+
+
+def _variables(path: str, sources: dict[str, CText], active_macros) -> dict[str, str]:
+    """Other names that a file has for locks and condition variables, by macro: of those, or of
+    members, that are declared. Its own definition holds, else the only one, else the compiler's."""
+    declares, declared = declarations_of(*TYPES), set()
+    bodies: dict[str, set[str]] = {}
+    for text in sources.values():
+        for match in declares.finditer(text.code):
+            declared |= set(re.findall(r"\w+", _INITIAL_VALUE.sub("", match[1])))
+    own = {name: {body} for name, body in _objects(sources[path])}
+    for text in sources.values():
+        for name, body in _objects(text):
+            bodies.setdefault(name, set()).add(body)
+    several = {name for name, all_of in (bodies | own).items() if len(all_of) > 1}
+    active = active_macros() if several or not bodies else {}
+    meant = {
+        name: active.get(name, name).removeprefix(name).strip() if name in several
+        else next(iter(all_of))
+        for name, all_of in (bodies | own).items()
+    }  # fmt: skip
+    found: dict[str, str] = {}
+    while True:
+        new = {
+            name: _renamed(body, found)
+            for name, body in meant.items()
+            if name not in found
+            and (match := _PLACE.fullmatch(body))
+            and match[1] != name
+            and (match[1] in declared or match[1] in found)
+        }
+        if not new:
+            return found
+        found |= new
+
+
+def _objects(text: CText) -> list[tuple[str, str]]:
+    """The macros without parameters that a file defines."""
+    return [
+        (match[1], match[3].strip())
+        for match in MACRO.finditer(without_comments(text.text))
+        if match[2] is None
+    ]
 
 
 # ---- what names mean ------------------------------------------------------------------------
@@ -418,7 +469,7 @@ def _members(sources: dict[str, CText], structure: str) -> list[str]:
 
 
 def _write(
-    text: CText, known: dict[str, Template], types: dict[str, str]
+    text: CText, known: dict[str, Template], types: dict[str, str], variables: dict[str, str]
 ) -> tuple[str, list[Substitution]]:
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
@@ -426,6 +477,7 @@ def _write(
     ]
     patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
+    patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
     if not patterns:
         return text.text, []
     out, at, length, all_of = [], 0, 0, []
@@ -433,6 +485,10 @@ def _write(
         if match.group() in types:
             end, by = match.end(), types[match.group()]
             if match.start() < at or _is_named_here(text, match.start()):
+                continue
+        elif match.group() in variables:
+            end, by = match.end(), variables[match.group()]
+            if match.start() < at or not text.blocks(match.start()):
                 continue
         else:
             end = text.call_end(match.end() - 1)
@@ -442,7 +498,8 @@ def _write(
             given = text.arguments(match.end() - 1)
             if len(given) < len(template.parameters):
                 continue  # another function of that name
-            by = f"{template.function}({template.over(given)})"
+            given = [_renamed(argument, variables) for argument in given]
+            by = f"{template.function}({_renamed(template.over(given), variables)})"
             by = f"!{by}" if template.negated else by
         was = text.text[match.start() : end]
         by = by[:-1] + "\n" * (was.count("\n") - by.count("\n")) + by[-1]  # lines stay
@@ -452,6 +509,11 @@ def _write(
         length += len(by)
         at = end
     return "".join([*out, text.text[at:]]), all_of
+
+
+def _renamed(argument: str, names: dict[str, str]) -> str:
+    """With other names of locks written out."""
+    return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), argument)
 
 
 def _is_named_here(text: CText, at: int) -> bool:

@@ -864,7 +864,7 @@ void c(struct other* o) {
 }
 void d(untagged_t* p, const constant_t* q) {
   pthread_mutex_lock(&p->lock); p->n++; pthread_mutex_unlock(&p->lock);
-  pthread_mutex_lock((pthread_mutex_t*)&q->lock);
+  pthread_mutex_lock((pthread_mutex_t*)&q->lock); p->n = q->n;
   pthread_mutex_unlock((pthread_mutex_t*)&q->lock);
 }
 HERE
@@ -982,7 +982,11 @@ def test_what_is_listed_has_the_programs_own_lines_and_names(tmp_path):
 
 def test_whatever_waits(tmp_path):
     """A section that waits for another thread, by whatever call, stays a section with a lock."""
-    names = [name for name in WAITING if not name.startswith(("pthread_mutex_", "pthread_cond_"))]
+    names = [
+        name for name, why in WAITING.items()
+        if not name.startswith(("pthread_mutex_", "pthread_cond_"))
+        and why not in ("waits for input", "waits for a signal")  # test_left_out.py
+    ]  # fmt: skip
     section = "pthread_mutex_t m_{0}; void in_{0}(void* p) {{ pthread_mutex_lock(&m_{0}); n++;"
     section += " {0}(p); pthread_mutex_unlock(&m_{0}); }}"
     lines = [

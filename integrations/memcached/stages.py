@@ -18,6 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LEVELS = ("", "-callable", "-max", "-lib", "-oncommit")
 STAGES = tuple(branch + level for branch in ("ip", "it") for level in LEVELS)
 LIBRARIES = ("gcc", "auto", "norec", "eager_norec", "tl2", "encounter_time")
+NOT_COUNTED = ("gcc", "auto")  # GCC's does not count; auto is one of the others
 WORDS = "^(item_locks|item_global_lock|init_lock|slabs_rebalance_lock)$"
 # The paper's locks. Others, which nothing here takes within sections of these, stay: conn_lock's
 # section calls libevent.
@@ -164,21 +165,23 @@ class Work:
         return any_new
 
     def count(self) -> bool:
-        """The paper's tables 1 to 4; whether something began alone or had to after onCommit."""
-        row = "{:12} {:>12} {:>16} {:>16} {:>14} {:>8}"
-        print(row.format("", "transactions", "in-flight switch", "start serial", "abort serial",
-                         "retries"))  # fmt: skip
+        """The paper's tables 1 to 4, under each of our algorithms; whether something began alone or
+        had to after onCommit."""
+        row = "{:12} {:14} {:>12} {:>16} {:>16} {:>14} {:>8}"
+        print(row.format("", "", "transactions", "in-flight switch", "start serial",
+                         "abort serial", "retries"))  # fmt: skip
         alone = False
         for stage in self.options.stages:
-            found = load.counted(self.tree(stage), self.syncopate, "norec", self.options.each)
-            cells = [
-                f"{found[why]} ({100 * found[why] / found['transactions']:.1f} %)"
-                for why in ("in_flight", "start_serial")
-            ]
-            print(row.format(stage, found["transactions"], *cells, found["after_failures"],
-                             found["retries"]), flush=True)  # fmt: skip
-            ends = stage.endswith("-oncommit")
-            alone |= ends and bool(found["in_flight"] + found["start_serial"])
+            for algorithm in (one for one in self.options.libraries if one not in NOT_COUNTED):
+                found = load.counted(self.tree(stage), self.syncopate, algorithm, self.options.each)
+                cells = [
+                    f"{found[why]} ({100 * found[why] / found['transactions']:.1f} %)"
+                    for why in ("in_flight", "start_serial")
+                ]
+                print(row.format(stage, algorithm, found["transactions"], *cells,
+                                 found["after_failures"], found["retries"]), flush=True)  # fmt: skip
+                ends = stage.endswith("-oncommit")
+                alone |= ends and bool(found["in_flight"] + found["start_serial"])
         return alone
 
     def time(self) -> None:

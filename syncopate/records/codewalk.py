@@ -244,6 +244,8 @@ class Walker:
         elif knowncalls.only_reads(symbol):
             return
         elif knowncalls.does_little(symbol):
+            if knowncalls.may_allocate(symbol):
+                _add(done, symbol, each.following, looped)
             done.writes = True
         elif each.target is None or "@" in each.symbol:
             done.is_known = False  # through a pointer, or a library's, of which nothing is known

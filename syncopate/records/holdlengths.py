@@ -215,17 +215,21 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
                 POSSIBLE,
             ),
         ]
+    alone = [*_allocates_alone(lock, facts, short)]
+    too = [] if alone else [*_allocates_too(lock, facts)]
+    calls = "" if alone or too else _calls_to_allocate(facts)
     return [
         *found,
-        *_allocates_alone(lock, facts, short),
+        *alone,
         Reason(
             "often",
-            f"{short}, but there are {rate} a second{_held(share)}",
+            f"{short}, but there are {rate} a second{_held(share)}{calls}",
             "take it less often (a part for each thread, several steps in one section), or split"
-            " it; `syncopate tune` tries other locks",
+            f" it{', or allocate before it is taken' * bool(calls)}; `syncopate tune` tries other"
+            " locks",
             LIKELY,
         ),
-        *([] if any(_allocates_alone(lock, facts, "")) else _allocates_too(lock, facts)),
+        *too,
     ]
 
 
@@ -348,6 +352,16 @@ def _allocates_too(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     calls = calls_of(facts, knowncalls.ALLOCATION)
     if lock["hold"]["mean_ns"] >= WORTH_SHARING_NS and any(call.looped for call in calls):
         yield _allocates(f"its section calls {named_calls(calls)} again and again", POSSIBLE)
+
+
+def _calls_to_allocate(facts: Facts | None) -> str:
+    """What a short section calls for memory, as the end of a sentence; whether it does so each time
+    is not certain where there are ways without."""
+    kinds = (knowncalls.ALLOCATION, knowncalls.PERHAPS_ALLOCATION)
+    calls = [call for kind in kinds for call in calls_of(facts, kind)]
+    if calls and knowncalls.ALLOCATION in facts.slow:
+        return f"; its section calls {named_calls(calls)}"
+    return may_call(calls)
 
 
 def _holders_run(lock: dict, results: dict) -> bool:

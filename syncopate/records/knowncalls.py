@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"
+PERHAPS_ALLOCATION = "perhaps allocation"  # of what has room or not
 
 _KINDS = {
     SLEEP: (
@@ -83,11 +84,16 @@ _READS_ONLY = re.compile(
     r"_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base"
 )
 # The C++ library's, of nodes of its containers and of strings: they write a few words, or copy.
+_STRING = r"_ZNS?K?(St7__cxx1112basic_string|s)\w*"
+_GROWS = (
+    r"(_M_(create|construct|mutate|append|assign|replace)\w*|C[12]\w*|"
+    r"(6append|6assign|7replace|7reserve|6resize|9push_back|6insert|pL|aS)E\w*)"
+)
+_GROWS_STRINGS = re.compile(_STRING + _GROWS)
 _DOES_LITTLE = re.compile(
     r"_ZNSt8__detail15_List_node_base\d+_M_\w+|_ZSt(29_Rb_tree_insert_and_rebalance|"
     r"28_Rb_tree_rebalance_for_erase)\w+|_ZN?K?St8__detail20_Prime_rehash_policy\w+|"
-    r"_ZNS?K?(St7__cxx1112basic_string|s)\w*(_M_(create|construct|dispose|mutate|append|assign|"
-    r"replace)|C[12]|D[12])\w*"
+    rf"{_STRING}({_GROWS}|(_M_dispose|D[12])\w*)"
 )
 _NEVER_RETURNS = re.compile(
     r"abort|_?_?exit|_Exit|quick_exit|__stack_chk_fail|__assert(_perror)?_fail|__fortify_fail|"
@@ -98,6 +104,11 @@ _NEVER_RETURNS = re.compile(
 def kind_of(symbol: str) -> str | None:
     """What a function of that (mangled) name does, of the kinds above; None: not known."""
     return next((kind for kind, pattern in _OF.items() if pattern.fullmatch(symbol)), None)
+
+
+def may_allocate(symbol: str) -> bool:
+    """Whether it allocates where a string has too little room, and else only writes."""
+    return _GROWS_STRINGS.fullmatch(symbol) is not None
 
 
 def kind_in_java(method: str) -> str | None:

@@ -7,6 +7,7 @@ build that was recorded and objdump is there. It says what sections may do, not 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from syncopate.symbols.machinecode import Function, Instruction, Program, plain_
 from syncopate.symbols.symbols import CodePlace
 
 WORD = 8
+_STRING = re.compile(r"std::(__cxx11::)?basic_string<char, [^()]*> ?>(?=::)")
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
 MOST_TAKEN = 8  # places of one function
@@ -210,13 +212,14 @@ class SectionCode:
                 place, before = found.get(symbol, (self._place(begin, at), False))
                 found[symbol] = place, before or looped
         return [
-            Call(_name(symbol), knowncalls.kind_of(symbol) or "", *found[symbol], weight / known)
+            Call(_name(symbol), _kind_of(symbol), *found[symbol], weight / known)
             for symbol, weight in shares.most_common()
         ]
 
     def _place(self, beside: CodePlace, following: int) -> str:
         """file:line of a call by its (link-time) return address; "" where there is no line."""
-        frame = self._of.symbolizer.frames(following + beside.bias)[0]
+        frames = self._of.symbolizer.frames(following + beside.bias)
+        frame = telling(frames) or frames[0]
         return frame.place() if frame.file else ""
 
     def _beside(self, group: Group, read: list[tuple[Done, float, CodePlace]]) -> list[Beside]:
@@ -312,7 +315,7 @@ def _always(read: list[tuple[Done, float, CodePlace]]) -> list[str]:
 
 
 def _allocates_alone(done: Done) -> bool:
-    kinds = {knowncalls.kind_of(symbol) for symbol in done.calls}
+    kinds = {_kind_of(symbol) for symbol in done.calls} - {knowncalls.PERHAPS_ALLOCATION}
     allocates = knowncalls.ALLOCATION in done.always
     return allocates and done.is_known and not done.loops and kinds == {knowncalls.ALLOCATION}
 
@@ -332,5 +335,11 @@ def _common(
                 return
 
 
+def _kind_of(symbol: str) -> str:
+    perhaps = knowncalls.PERHAPS_ALLOCATION * knowncalls.may_allocate(symbol)
+    return knowncalls.kind_of(symbol) or perhaps
+
+
 def _name(symbol: str) -> str:
-    return demangle(symbol).partition("(")[0] or symbol
+    name = demangle(symbol).partition("(")[0] or symbol
+    return _STRING.sub("std::string", name)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 from conftest import compile_c, run_cli
@@ -10,7 +11,9 @@ from make_record import RecordBuilder
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
 from syncopate.records import causes, findings, holdlengths, preemption
-from syncopate.records.sectioncode import Call, Facts
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
+from syncopate.records.sectioncode import Call, Facts, SectionCode
 
 MS, US = 1_000_000, 1000
 INSIDE = 20  # format.h's wait_kind: how long holds took
@@ -926,6 +929,102 @@ def test_short_sections_that_allocate_again_and_again(looped, hold, told):
     assert alone[0].why.endswith("its section does little but call operator new (a.cpp:1)")
     few = holdlengths.by_length(lock, results, facts._replace(allocating=0.4))
     assert few == found
+
+
+def short_section(*calls: Call, slow: tuple = ()) -> holdlengths.Reason:
+    held = {"mean_ns": 80, "max_ns": 90, "samples": 60, "histogram": [[80, 80, 60]]}
+    waits = {"mutex": {"count": 400, "total_ns": 120_000, "mean_ns": 300, "max_ns": 400}}
+    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_waited": 4,
+            "acquisitions": 10**7, "counted": True, "lost_ns": 120_000,
+            "contended_releases": 0, "members": 1}  # fmt: skip
+    account = {"parts": {"running": 1000 * MS}, "total_ns": 1000 * MS, "why_unexplained": None}
+    results = {"process": {"duration_ns": 1000 * MS, "processors": 2}, "account": account}
+    (found,) = holdlengths.by_length(lock, results, Facts(1.0, [*calls], 0.0, [], slow=slow))
+    assert found.cause == "often"
+    return found
+
+
+@pytest.mark.parametrize("kind", ["allocation", "perhaps allocation"])
+def test_what_a_short_section_calls_for_memory_is_named(kind):
+    """Whether it does so each time is not certain."""
+    found = short_section(Call("std::string::_M_append", kind, "a.cpp:1", False, 1.0))
+    assert found.why.endswith("; its section may call std::string::_M_append (a.cpp:1)")
+    assert ", or allocate before it is taken" in found.do
+    seldom = short_section(Call("operator new", kind, "a.cpp:1", False, 0.3))
+    assert "call" not in seldom.why
+    assert "allocate" not in seldom.do
+    other = short_section(Call("pwrite", "input or output", "a.cpp:1", False, 1.0))
+    assert "call" not in other.why
+
+
+def test_what_a_short_section_always_calls_for_memory_is_said_so():
+    found = short_section(
+        Call("operator new", "allocation", "a.cpp:1", False, 1.0), slow=("allocation",)
+    )
+    assert found.why.endswith("; its section calls operator new (a.cpp:1)")
+
+
+CONTAINERS = {
+    "map": ("std::map<int, int> t;", "t[k] = k; t.erase(k - 3);"),
+    "unordered_map": ("std::unordered_map<int, int> t;", "t[k] = k; t.erase(k - 3);"),
+    "string": ("std::string t;", "t.append(k % 9, 'x'); if (t.size() > 99) t.assign(1, 'y');"),
+    "list": ("std::list<int> t;", "t.push_back(k); if (t.size() > 9) t.pop_front();"),
+    "vector": (
+        "std::vector<int> t;",
+        "t.push_back(k); if (t.size() > 99) std::vector<int>().swap(t);",
+    ),
+    "nothing": ("long t;", "t += k;"),
+}
+FILLS = """
+#include <atomic>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+#include <unistd.h>
+std::mutex lock;
+VARIABLE
+std::atomic<bool> has_it;
+__attribute__((noinline)) void put(int k) {
+  std::lock_guard<std::mutex> guard(lock);
+  STEPS
+  if (k == 0) {  // until others wait for it
+    has_it = true;
+    usleep(200000);
+  }
+}
+void use(int n) {
+  while (n != 0 && !has_it) usleep(1000);
+  for (int i = 0; i < 20; ++i) put(n * 1000000 + i);
+}
+int main() {
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 3; ++n) threads.emplace_back(use, n);
+  for (auto& each : threads) each.join();
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_the_memory_of_containers_is_seen_in_the_code(tmp_path, container, compiler):
+    """In what the library's templates become, and in what it has compiled itself."""
+    variable, steps = CONTAINERS[container]
+    (tmp_path / "fills.cpp").write_text(FILLS.replace("VARIABLE", variable).replace("STEPS", steps))
+    program = tmp_path / "fills"
+    command = [compiler, "-O2", "-g", "-o", program, tmp_path / "fills.cpp", "-pthread"]
+    subprocess.run(command, check=True)
+    run_cli("record", "-q", "-o", tmp_path / "r", "--", program)
+    analysis = Analysis(Record(str(tmp_path / "r")))
+    (group,) = [each for each in analysis.groups if each.name.text == "lock"]
+    facts = SectionCode(analysis).facts(group)
+    assert facts and facts.share > 0.5
+    memory = {"allocation", "perhaps allocation"} & {call.kind for call in facts.calls}
+    assert bool(memory) == (container != "nothing")
+    assert not any("basic_string<" in call.function for call in facts.calls)
 
 
 @pytest.mark.parametrize(

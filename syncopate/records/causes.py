@@ -270,10 +270,13 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     else:
         why += f", and these have {percent(share)} of the time that it is held"
         sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
-    if (faults := _faults(blockers or of)) is not None:
-        yield faults._replace(why=why + faults.why, sure=sure)
-        return
     known = facts.of_blamed() if facts and not mostly else facts
+    if (faults := _faults(blockers or of)) is not None:
+        why += faults.why
+        # A hold that sleeps in any case may wait for a page besides, as the program's first ones do.
+        if not known or knowncalls.SLEEP not in known.slow:
+            yield faults._replace(why=why, sure=sure)
+            return
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
     perhaps = [call for kind in kinds for call in calls_of(known, kind)]
     # Nobody sleeps for a time because something has failed.

@@ -93,6 +93,22 @@ def test_pages_come_before_calls(faulted, cause):
     assert ("for pages that are not in memory" in reason.why) == (cause == "faults")
 
 
+@pytest.mark.parametrize("always", [True, False])
+@pytest.mark.parametrize("faulted", [1, 60])
+def test_a_section_that_always_sleeps_does_not_do_so_for_pages(faulted, always):
+    """A program's first holds wait for its own pages, too, whatever comes after that."""
+    seen = {"watched": faulted, "preempted": 0, "preemptions": 0, "slept": faulted}
+    seen |= {"faulted": faulted, "slept_share": 1.0}
+    lock = {"object": "mutex", "hold": {"mean_ns": 90 * MS, "interrupted": seen}, "waits": {}}
+    kind = knowncalls.SLEEP
+    facts = Facts(1.0, [Call("usleep", kind, "", False, 1.0)], 0.0, [], slow=[kind] * always)
+    (reason,) = causes._sleeps(lock, facts)
+    assert reason.cause == ("sleeps" if always else "faults")
+    assert reason.do.startswith("sleep after" if always else "touch these pages")
+    assert "for pages that are not in memory" in reason.why
+    assert ("; its section calls usleep" in reason.why) == always
+
+
 def test_pages_of_those_who_keep_others_waiting():
     """Where few of all holds sleep, these."""
     of = {"watched": 12, "preempted": 0, "slept": 12, "faulted": 12, "share": 0.9}

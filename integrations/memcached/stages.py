@@ -178,8 +178,8 @@ class Work:
                     f"{found[why]} ({100 * found[why] / found['transactions']:.1f} %)"
                     for why in ("in_flight", "start_serial")
                 ]
-                print(row.format(stage, algorithm, found["transactions"], *cells,
-                                 found["after_failures"], found["retries"]), flush=True)  # fmt: skip
+                cells = [found["transactions"], *cells, found["after_failures"], found["retries"]]
+                print(row.format(stage, algorithm, *cells), flush=True)
                 ends = stage.endswith("-oncommit")
                 alone |= ends and bool(found["in_flight"] + found["start_serial"])
         return alone

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
-from syncopate.transactionalize.wrappers import MACRO, Written, bare, without_comments
+from syncopate.transactionalize.wrappers import (
+    MACRO,
+    Written,
+    bare,
+    nowhere_defined,
+    without_comments,
+)
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
@@ -54,6 +60,8 @@ def _definitions(sources: dict[str, CText], active: dict[str, str]) -> dict[str,
     for path, text in sources.items():
         for match in MACRO.finditer(without_comments(text.text)):
             _add(found, path, match)
+    for name in nowhere_defined(found, [text.text for text in sources.values()], active):
+        del found[name]
     for name, line in active.items():
         match = MACRO.match(f"#define {line}")
         if match and (name not in found or len(found[name].definitions) > 1):

@@ -15,7 +15,7 @@ from syncopate.base.progress import Progress
 from syncopate.transactionalize import bitfields, owners, semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import functions
+from syncopate.transactionalize.wrappers import MACRO, functions
 
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?error: (.*)$", re.M)
 
@@ -214,14 +214,21 @@ class Program:
         return path
 
     def active_macros(self) -> dict[str, str]:
-        """What is defined at the end of the sources, name -> the definition from the name on."""
+        """What is defined at the end of the sources, name -> the definition from the name on. Of
+        one that the compiler cannot read, and of headers then, whatever they define."""
         if self._macros is None:
-            self._macros = {}
+            self._macros, unread = {}, set()
             for name in self.sources():
-                for line in self._gcc(name, "-E", "-dM").stdout.splitlines():
+                done = self._gcc(name, "-E", "-dM")
+                unread |= {name} if done.returncode != 0 else set()
+                for line in done.stdout.splitlines():
                     macro = re.match(r"#define (\w+)", line)
                     if macro:
                         self._macros.setdefault(macro.group(1), line.removeprefix("#define "))
+            for name in unread and (unread | set(self.names) - set(self.sources())):
+                for match in MACRO.finditer(self.texts[name].text):
+                    line = match.group().strip().removeprefix("#").strip().removeprefix("define")
+                    self._macros.setdefault(match.group(1), line.strip())
         return self._macros
 
     def _gcc(self, name: str, *options: str, warn: bool = False) -> subprocess.CompletedProcess:

@@ -310,7 +310,8 @@ class Rewriter:
         for path, all_of in self.written.original.items():
             text = self.program.texts[path].text
             for was in all_of:
-                stays = (path, was.start) not in gone and text[was.start : was.end] == was.by
+                places = {(path, was.start), (path, was.end)}  # a (void) ends where its call begins
+                stays = not places & gone and text[was.start : was.end] == was.by
                 if stays and not edits[path].touch(was.start, was.end):
                     edits[path].replace(was.start, was.end, was.was)
 

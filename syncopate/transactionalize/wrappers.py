@@ -48,6 +48,7 @@ _PLACE = re.compile(  # a path to a variable or a member, whose name is the grou
     r"\(*\s*&?\s*(?:\(*\w+\)*(?:\[\w+\])?\s*(?:->|\.)\s*)*(\w+)(?:\[\w+\])?\s*\)*"
 )
 _INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
+_UNDEFINED = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 
 
@@ -174,11 +175,20 @@ def without_comments(text: str) -> str:
     )
 
 
+def nowhere_defined(names, texts, active: dict[str, str]) -> set[str]:
+    """Of macros those that only what the compiler leaves out defines: for other systems. There, the
+    name may be a function's."""
+    undefined = {name for text in texts for name in _UNDEFINED.findall(text)}
+    return set(names) - active.keys() - undefined
+
+
 def _learn_macros(texts: dict[str, str], names: Names, active_macros) -> bool:
     found: dict[str, set[_Definition]] = {}
     for text in texts.values():
         for name, parameters, body in MACRO.findall(without_comments(text)):
             found.setdefault(name, set()).add(_definition(parameters, body))
+    for name in nowhere_defined(found, texts.values(), active_macros()):
+        del found[name]
 
     def active(name: str) -> set[_Definition]:
         line = active_macros().get(name)
@@ -478,11 +488,16 @@ def _write(
     patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
     patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
-    if not patterns:
-        return text.text, []
+    calls = "|".join([*spelt, *PTHREAD, "pthread_cond_\\w+"])
+    patterns.append(rf"(?<=[;{{}}:)])(?:\s*)(\([ \t]*void[ \t]*\)[ \t]*)(?=(?:{calls})\s*\()")
     out, at, length, all_of = [], 0, 0, []
     for match in re.finditer("|".join(patterns), text.code):
-        if match.group() in types:
+        start = match.start()
+        if match.group(match.re.groups):  # a call whose result is said not to matter
+            start, end, by = match.start(match.re.groups), match.end(), ""
+            if not text.blocks(start):
+                continue
+        elif match.group() in types:
             end, by = match.end(), types[match.group()]
             if match.start() < at or _is_named_here(text, match.start()):
                 continue
@@ -501,10 +516,10 @@ def _write(
             given = [_renamed(argument, variables) for argument in given]
             by = f"{template.function}({_renamed(template.over(given), variables)})"
             by = f"!{by}" if template.negated else by
-        was = text.text[match.start() : end]
-        by = by[:-1] + "\n" * (was.count("\n") - by.count("\n")) + by[-1]  # lines stay
-        length += match.start() - at
-        out += [text.text[at : match.start()], by]
+        was = text.text[start:end]
+        by = by[:-1] + "\n" * (was.count("\n") - by.count("\n")) + by[-1:]  # lines stay
+        length += start - at
+        out += [text.text[at:start], by]
         all_of.append(Substitution(length, length + len(by), by, was))
         length += len(by)
         at = end

@@ -264,3 +264,69 @@ def test_sections_that_wait_for_input_or_signals(tmp_path):
     assert "waits for input poll at" in why["polls"][0]
     assert "waits for input recv at" in why["receives"][0]
     assert "waits for a signal sigwait at" in why["signals"][0]
+
+
+ELSEWHERE = """\
+#ifdef NO_SUCH_SYSTEM
+#define flockfile(file) pthread_mutex_lock(&guard)
+#define funlockfile(file) pthread_mutex_unlock(&guard)
+#else
+#define TAKE(lock) pthread_mutex_lock(lock)
+#endif
+pthread_mutex_t guard = M, other = M;
+void a(void) { flockfile(stdout); n++; funlockfile(stdout); }
+void b(void) { pthread_mutex_lock(&guard); n++; pthread_mutex_unlock(&guard); }
+#undef unlocks
+#define unlocks(lock) pthread_mutex_unlock(lock)
+void c(void) { TAKE(&other); n++; unlocks(&other); }
+#undef unlocks
+"""
+
+
+def test_macros_of_other_systems_mean_nothing(tmp_path):
+    """Their names are functions of the C library here; a macro that ends is none of these."""
+    locks, _, text = made_of(tmp_path, ELSEWHERE)
+    assert locks == {"guard": (1, 1), "other": (1, 1)}
+    assert "void a(void) { flockfile(stdout); n++; funlockfile(stdout); }" in text
+
+
+UNREAD = """\
+static int take(pthread_mutex_t* m) { return pthread_mutex_lock(m); }
+pthread_mutex_t plain = M, wrapped = M, waits = M, stays = M;
+pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void a(int k) {
+  (void) pthread_mutex_lock(&plain);
+  n++;
+  if (k) { (void)pthread_mutex_unlock(&plain); return; }
+  (void)pthread_mutex_unlock(&plain);
+}
+static void b(void) { (void)take(&wrapped); n++; (void)pthread_mutex_unlock(&wrapped); }
+static void c(void) {
+  (void)pthread_rwlock_wrlock(&shared); n++; (void)pthread_rwlock_unlock(&shared);
+}
+static void d(void) {
+  (void)pthread_mutex_lock(&waits);
+  while (!n) (void)pthread_cond_wait(&changed, &waits);
+  n--; (void)pthread_cond_signal(&changed); (void)pthread_mutex_unlock(&waits);
+}
+static int e(int k) {
+  (void)pthread_mutex_lock(&stays); if (k) return 1;
+  (void)take(&plain); n++; (void)pthread_mutex_unlock(&plain); (void)pthread_mutex_unlock(&stays);
+  return 0;
+}
+int main(void) { a(0); a(1); b(); c(); d(); e(0); printf("%ld\\n", n); return 0; }
+"""
+
+
+def test_results_that_are_said_not_to_matter(tmp_path):
+    """As lint wants it. What stays a lock is written as before."""
+    locks, why, text = made_of(tmp_path, UNREAD)
+    done = {name: made for name, (_, made) in locks.items()}
+    assert done == {"plain": 2, "wrapped": 1, "shared": 1, "waits": 1, "stays": 0}
+    assert why == {"stays": [why["stays"][0]]} and "returns with the lock held" in why["stays"][0]
+    assert text.count("(void)pthread_mutex_lock(&stays)") == 1
+    assert text.count("(void)pthread_mutex_unlock(&stays)") == 1
+    assert text.count("(void)pthread") == 2
+    expected = run(tmp_path, ["p.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["p.c"], tmp_path / "rewritten") == expected == "4\n"

@@ -30,17 +30,31 @@ from pathlib import Path
 
 from rooms.house import list_files
 
-ENDINGS = "h|hpp|cpp|cc|c|S|py|sh|md|cmake|cocci|def|map|lua|rb"
+ENDINGS = "h|hpp|cpp|cc|c|S|py|sh|md|cmake|cocci|def|map|lua|rb|js|mjs|java|inc|html|toml"
 PROGRAMS = (".cpp", ".c")
 LETTER = r"[\w+*?{},.-]"
 BEFORE = r"(?<![\w/.<$~:@}*-])"
-C_LIKE = (".h", ".cpp", ".c", ".S", ".cocci", ".js", ".css")
-HASH_LIKE = (".sh", ".cmake", ".toml", ".txt", "Makefile")
+C_LIKE = (
+    ".h",
+    ".cpp",
+    ".c",
+    ".S",
+    ".def",
+    ".inc",
+    ".cocci",
+    ".js",
+    ".mjs",
+    ".css",
+    ".java",
+    ".go",
+    ".rs",
+)
+HASH_LIKE = (".sh", ".cmake", ".toml", ".txt", ".rb", ".yml", ".ci/run", "Makefile")
 # Copied from elsewhere, or written by the benchmarks: their text is not ours.
 LEFT_OUT = ("papers/results/", "docs/demo.txt")
 C_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 HASH_COMMENT = re.compile(r"(?:^|\s)#(.*)")
-PLACEHOLDER = re.compile(r"NAME|KIND|FOLDER|MACHINE|(?<=fig)N")  # anything
+PLACEHOLDER = re.compile(r"NAME|FILE|SUITE|KIND|FOLDER|MACHINE|(?<=fig)N")  # anything
 BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
@@ -160,7 +174,9 @@ def check_file(tree: Tree, foreign: Foreign, pattern: re.Pattern, path: str, tex
     return findings
 
 
-LINK = re.compile(r"\]\(([^()\s]+)\)")
+LINK = re.compile(  # also with a title, as a definition, in HTML
+    r'''\]\(([^()\s]+)(?:\s+"[^"]*")?\)|^\s*\[[^\]]+\]:\s+(\S+)|\b(?:href|src)="([^"]+)"'''
+)
 FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2\s*?$", re.M | re.S)
 HEADING = re.compile(r"^#{1,6} +(.*)", re.M)
 
@@ -191,7 +207,8 @@ def check_links(root: Path, files: list[str]) -> list[str]:
             continue
         text = without_code((root / path).read_text(encoding="utf-8"))
         for number, line in _lines(1, text):
-            for link in LINK.findall(line):
+            for found in LINK.finditer(line):
+                link = found[found.lastindex]
                 target, _, anchor = link.partition("#")
                 if ":" in target:
                     continue  # elsewhere

@@ -50,6 +50,20 @@ def test_every_lock_is_in_the_catalogue() -> None:
     assert all((ROOT / path).exists() for path in listed | private | MADE_OF_OTHERS)
 
 
+# Their invariants are of transactions, which no look at the lock shows, or they have none.
+UNCHECKED = {"htm_lock.h", "null_lock.h"}
+
+
+def test_every_lock_checks_its_invariants() -> None:
+    """As CONTRIBUTING.md says; who calls that, lock_check.cpp and lock_table.h say."""
+    lacking = {
+        file.name
+        for file in (ROOT / "include/syncopate/locks").glob("*_lock.h")
+        if not re.search(r"^  void check_invariants\(\) const noexcept", file.read_text(), re.M)
+    }
+    assert lacking - {"any_lock.h"} == UNCHECKED
+
+
 @pytest.mark.parametrize(
     "form",
     [

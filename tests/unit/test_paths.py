@@ -62,6 +62,13 @@ def test_what_is_there(tmp_path: Path) -> None:
         ("docs/page.md", "one\n[a](gone.md)", "docs/page.md:2: there is no gone.md"),
         ("docs/page.md", "[a](../gone)", "docs/page.md:1: there is no ../gone"),
         ("docs/page.md", "[a](src/a.h)", "docs/page.md:1: there is no src/a.h"),
+        ("docs/page.md", '[a](gone.txt "a title")', "docs/page.md:1: there is no gone.txt"),
+        ("docs/page.md", "see [a]\n\n[a]: gone.txt", "docs/page.md:3: there is no gone.txt"),
+        ("docs/page.md", '<img src="gone.png">', "docs/page.md:1: there is no gone.png"),
+        ("docs/page.md", "`src/gone.js`", "docs/page.md:1: there is no src/gone.js"),
+        ("src/a.def", "// see gone.h", "src/a.def:1: there is no gone.h"),
+        ("src/A.java", "// see gone.h", "src/A.java:1: there is no gone.h"),
+        ("src/a.rb", "x = 1  # see gone.h", "src/a.rb:1: there is no gone.h"),
         ("docs/page.md", "[a](#gone)", "docs/page.md:1: docs/page.md has no heading #gone"),
         (
             "docs/page.md.in",

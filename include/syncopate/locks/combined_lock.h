@@ -32,6 +32,7 @@
 #include <syncopate/wait/all.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -72,6 +73,12 @@ class combined_lock {
 
   // Whether somebody queues; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept { return queue_.is_locked(); }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    [[maybe_unused]] const std::uint32_t now = word_.load(std::memory_order_relaxed);  // [X]
+    assert(now == held || (Wait::parks && now == (held | parked)));                    // I1, I2
+  }
 
  private:
   enum : std::uint32_t { held = 1, parked = 2 };

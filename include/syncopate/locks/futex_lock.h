@@ -28,6 +28,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -78,6 +79,12 @@ class futex_lock {
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) == held_waiters;  // [X]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    [[maybe_unused]] const std::uint32_t now = word_.load(std::memory_order_relaxed);  // [X]
+    assert(now == held || now == held_waiters);                                        // I1
   }
 
  private:

@@ -54,6 +54,7 @@
 #include <syncopate/wait/all.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <cstdlib>
 
@@ -121,6 +122,12 @@ class one_spinner_lock {
   [[nodiscard]] bool contended() const noexcept {
     return number_of(tail_.load(std::memory_order_relaxed)) !=  // [X]
            (head_.load(std::memory_order_relaxed) & ~parked);   // [X]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    [[maybe_unused]] const std::uint32_t name = head_.load(std::memory_order_relaxed);  // [X]
+    assert((name & ~parked) != 0 && tail_.load(std::memory_order_relaxed) != 0);        // [X] I1
   }
 
  private:

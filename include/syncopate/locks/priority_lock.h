@@ -34,6 +34,7 @@
 #include <syncopate/wait/yield.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -78,6 +79,12 @@ class basic_priority_lock {
   // Whether a warm waiter is there; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return warm_.load(std::memory_order_relaxed) != 0;  // [P]
+  }
+
+  // Requires: the calling thread holds the lock, or runs ahead as if it did.
+  void check_invariants() const noexcept {
+    if (waits::speculation::active()) return;
+    assert(held_.load(std::memory_order_relaxed) == 1);  // [T] I1
   }
 
  private:

@@ -43,6 +43,7 @@
 #include <syncopate/wait/baton.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -103,6 +104,12 @@ class reciprocating_lock {
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
     return successor_ != nullptr || arrivals_.load(std::memory_order_relaxed) != end_;  // [X]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    assert(arrivals_.load(std::memory_order_relaxed) != 0);  // [X] I4: what it left there, or more
+    assert(end_ != 0 && (successor_ == nullptr || successor_ != at(end_)));  // I1, I3
   }
 
  private:

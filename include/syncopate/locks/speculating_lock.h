@@ -115,6 +115,12 @@ class speculating_lock {
   [[nodiscard]] bool contended() const noexcept { return lock_.contended(); }
   [[nodiscard]] bool is_locked() const noexcept { return lock_.is_locked(); }
 
+  // Requires: the calling thread holds the lock, or runs ahead as if it did.
+  void check_invariants() const noexcept {
+    if constexpr (requires { lock_.check_invariants(); })
+      if (!waits::speculation::active()) lock_.check_invariants();
+  }
+
   // Whether waiters may run ahead now, as far as profit goes; a hint.
   [[nodiscard]] bool speculates() const noexcept {
     if constexpr (Limits.measure_profit)

@@ -30,6 +30,7 @@
 #include <syncopate/wait/speculate.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -78,6 +79,12 @@ class speculative_tatas_lock {
 
   // Always false: nobody sleeps.
   [[nodiscard]] bool contended() const noexcept { return false; }
+
+  // Requires: the calling thread holds the lock, or runs ahead as if it did.
+  void check_invariants() const noexcept {
+    if (waits::speculation::active()) return;
+    assert(word_.load(std::memory_order_relaxed) == held);  // [T] I1
+  }
 
  private:
   enum : std::uint32_t { free = 0, held = 1 };

@@ -35,6 +35,7 @@
 #include <syncopate/wait/speculate.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -89,6 +90,14 @@ class speculative_ticket_lock {
     return next_.load(std::memory_order_relaxed) -  // [O]
                serving_.load(std::memory_order_relaxed) >
            1;  // [O]
+  }
+
+  // Requires: the calling thread holds the lock, or runs ahead as if it did.
+  void check_invariants() const noexcept {
+    if (waits::speculation::active()) return;
+    [[maybe_unused]] const std::uint32_t inside = next_.load(std::memory_order_relaxed) -    // [O]
+                                                  serving_.load(std::memory_order_relaxed);  // [O]
+    assert(inside != 0 && inside < 1u << 31);                                                // I1
   }
 
  private:

@@ -29,6 +29,7 @@
 #include <syncopate/wait/all.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -81,6 +82,12 @@ class tatas_lock {
   // Whether somebody sleeps; a hint, always false for strategies that never sleep.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) == held_parked;  // [T]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    [[maybe_unused]] const std::uint32_t now = word_.load(std::memory_order_relaxed);  // [T]
+    assert(now == held || (Wait::parks && now == held_parked));                        // I1
   }
 
  private:

@@ -38,6 +38,7 @@
 #include <syncopate/wait/all.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -101,6 +102,14 @@ class ticket_lock {
     return next_.load(std::memory_order_relaxed) -  // [O]
                number(serving_.load(std::memory_order_relaxed)) >
            step;  // [O]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    [[maybe_unused]] const std::uint32_t drawn = next_.load(std::memory_order_relaxed);  // [O]
+    [[maybe_unused]] const std::uint32_t inside =
+        drawn - number(serving_.load(std::memory_order_relaxed));      // [O]
+    assert(drawn % step == 0 && inside >= step && inside < 1u << 31);  // I1
   }
 
  private:

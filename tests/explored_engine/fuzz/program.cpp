@@ -125,6 +125,14 @@ const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
         {{copy, count, count, load, store, compare_exchange}, 2, 1},
         {{copy, load, store_if, store, fence, compare_exchange}, 3, 1},
         {{copy, copy, await, load, store, modify}, 2, 1}}},
+      // Variables of 1 to 16 bytes side by side, which plain accesses see and make anew.
+      {"sizes",
+       {{{load, store, modify, compare_exchange, fence, count, copy}, 3, 1},
+        {{load, load, store, modify, compare_exchange, peek_if, wipe_if}, 2, 1},
+        {{lock, unlock, load, store, modify, peek_if, wipe_if, copy}, 2, 2},
+        {{await, poll, poll_cas, store, copy, store_if, peek_if, count}, 2, 1},
+        {{loop, loop_cas, store, modify, peek_if, load}, 2, 1},
+        {{begin, commit, load, store, modify, compare_exchange, peek_if, wipe_if}, 2, 1}}},
       // Threads that begin on the way, also while their maker has a lock.
       {"spawn",
        {{{spawn, spawn, load, store, modify, fence, compare_exchange}, 2, 1},
@@ -261,6 +269,8 @@ const char* name(kind k) {
                                       "write",
                                       "read_if",
                                       "write_if",
+                                      "peek_if",
+                                      "wipe_if",
                                       "await",
                                       "await_timed",
                                       "poll",
@@ -361,15 +371,6 @@ const std::vector<std::string>& focuses() {
   return names;
 }
 
-program make(std::uint64_t seed, const std::string& focus) {
-  const std::vector<profile>* of = &profiles();
-  for (const auto& [name, those] : focused())
-    if (name == focus) of = &those;
-  program p = maker(seed, focus).make(*of, focus == "impatient");
-  p.seed = seed;
-  return p;
-}
-
 namespace {
 bool only_reads(kind k) { return k == loop || k == loop_relax; }
 template <class F>
@@ -379,6 +380,22 @@ bool any_of_all(const program& p, F f) {
   });
 }
 }  // namespace
+
+program make(std::uint64_t seed, const std::string& focus) {
+  const std::vector<profile>* of = &profiles();
+  for (const auto& [name, those] : focused())
+    if (name == focus) of = &those;
+  program p = maker(seed, focus).make(*of, focus == "impatient");
+  p.seed = seed;
+  if (focus == "sizes") {
+    std::mt19937_64 random(seed);
+    const bool waits =
+        any_of_all(p, [](const operation& o) { return o.what == await || o.what == loop; });
+    for (std::uint8_t& bytes : p.bytes)
+      bytes = static_cast<std::uint8_t>(1u << random() % (waits ? 4 : 5));
+  }
+  return p;
+}
 
 bool has_loops(const program& p) {
   return any_of_all(p, [](const operation& o) { return o.what >= loop && o.what <= loop_relax; });
@@ -419,7 +436,11 @@ std::optional<std::pair<std::size_t, std::size_t>> spawned_by(const program& p,
 }
 
 std::string text(const program& p) {
-  std::string all = "  seed " + std::to_string(p.seed) + ", --set " + p.options + "\n";
+  std::string all = "  seed " + std::to_string(p.seed) + ", --set " + p.options;
+  if (p.bytes != program{}.bytes)
+    all += ", bytes " + std::to_string(p.bytes[0]) + " " + std::to_string(p.bytes[1]) + " " +
+           std::to_string(p.bytes[2]);
+  all += "\n";
   for (const auto& thread : p.threads) {
     all += "  ||";
     for (const operation& o : thread) all += " " + text(o) + ";";

@@ -2,6 +2,7 @@
 // smaller.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,9 @@ enum class kind : std::uint8_t {
   write,
   read_if,
   write_if,
+  // Of atomic variables, whatever they are, if the last value that the thread read is not 0.
+  peek_if,  // reads one plainly
+  wipe_if,  // writes 0 into all plainly; from then on they have other sizes
   // Waiting for a value of an atomic variable, and sleeping on one.
   await,
   await_timed,
@@ -91,6 +95,8 @@ struct program {
   std::uint64_t seed = 0;
   std::vector<std::vector<operation>> threads;
   std::string options;  // of both searches (SYNCOPATE_EXPLORE)
+  // Of the variables, which stand side by side: 1 to 16. A wipe turns them round.
+  std::array<std::uint8_t, 3> bytes{4, 4, 4};
 };
 
 inline constexpr unsigned variables = 3, locks = 2, most_operations = 16;

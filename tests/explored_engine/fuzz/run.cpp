@@ -43,7 +43,8 @@ constexpr unsigned most_threads = 4;
 
 // All that the program touches; put back before each execution.
 struct state {
-  int variables[fuzz::variables];
+  alignas(16) unsigned char variables[fuzz::variables * 16];  // side by side
+  bool turned_round;                                          // their sizes
   int cells[fuzz::variables];
   int own[most_threads];  // read by its thread only
   pthread_mutex_t mutexes[fuzz::locks];
@@ -69,6 +70,37 @@ bool turns_before_plain = false;
 bool unrolls = false;  // loops
 constexpr int most_turns = 3;
 
+// ---- variables of other sizes than an int -------------------------------------------------------
+
+unsigned bytes_of(unsigned variable) {
+  return running->bytes[now.turned_round ? fuzz::variables - 1 - variable : variable];
+}
+unsigned char* variable_at(unsigned variable) {
+  unsigned at = 0;
+  for (unsigned v = 0; v < variable; ++v) {
+    const unsigned next = bytes_of(v + 1);
+    at = (at + bytes_of(v) + next - 1) / next * next;
+  }
+  return now.variables + at;
+}
+// A value of 16 bytes has both halves alike: one that is made of two values shows.
+engine::word widened(int value, unsigned bytes) {
+  const engine::word low = static_cast<unsigned>(value);
+  if (bytes == 16) return low << 64 | low;
+  return bytes < 4 ? low & ((1u << 8 * bytes) - 1) : low;
+}
+int folded(engine::word value, unsigned bytes) {
+  const auto low = static_cast<std::uint64_t>(value),
+             high = static_cast<std::uint64_t>(value >> 64);
+  const auto both = bytes != 16 || low == high ? low : low ^ (high * 31 + 7);
+  return static_cast<int>(both);
+}
+int peek(unsigned variable) {
+  engine::word value = 0;
+  std::memcpy(&value, variable_at(variable), bytes_of(variable));
+  return folded(value, bytes_of(variable));
+}
+
 explored::machine& on() { return *explored::running_machine; }
 
 engine::address at(const volatile void* p) { return reinterpret_cast<engine::address>(p); }
@@ -87,16 +119,17 @@ class actor {
         thread_(thread),
         o_(o),
         where_(where),
-        word_(at(&now.variables[o.variable])) {}
+        bytes_(bytes_of(o.variable)),
+        word_(at(variable_at(o.variable))) {}
 
   int act();
 
  private:
   int load(std::memory_order order) {
-    return me_.last = static_cast<int>(on().load(word_, 4, order, where_));
+    return me_.last = folded(on().load(word_, bytes_, order, where_), bytes_);
   }
   int store() {
-    on().store(word_, 4, static_cast<unsigned>(o_.value), o_.order, where_,
+    on().store(word_, bytes_, widened(o_.value, bytes_), o_.order, where_,
                o_.how == 1 ? engine::sequences::cxx11 : engine::sequences::cxx20);
     return 0;
   }
@@ -106,14 +139,14 @@ class actor {
   }
   // The value that was read last for this one.
   bool exchange_last(int value) {
-    engine::word expected = static_cast<unsigned>(me_.last);
-    const bool done = on().compare_exchange(word_, 4, expected, static_cast<unsigned>(value),
+    engine::word expected = widened(me_.last, bytes_);
+    const bool done = on().compare_exchange(word_, bytes_, expected, widened(value, bytes_),
                                             o_.order, o_.failure, o_.weak, where_);
-    me_.last = static_cast<int>(expected);
+    me_.last = folded(expected, bytes_);
     return done;
   }
   int copy() {
-    on().store(word_, 4, static_cast<unsigned>(me_.last), o_.order, where_);
+    on().store(word_, bytes_, widened(me_.last, bytes_), o_.order, where_);
     return 0;
   }
   int count() {
@@ -124,17 +157,34 @@ class actor {
   }
   int spawn();
   int plain(bool writes) {
-    if (turns_before_plain && !me_.in_transaction)
-      (void)on().load(at(&now.own[thread_]), 4, std::memory_order_relaxed, where_);
+    turn_before_plain();
     int& cell = now.cells[o_.variable];
     on().access(at(&cell), 4, writes ? engine::kind::write : engine::kind::read, where_);
     if (writes) cell = o_.value;
     return cell;
   }
+  void turn_before_plain() {
+    if (turns_before_plain && !me_.in_transaction)
+      (void)on().load(at(&now.own[thread_]), 4, std::memory_order_relaxed, where_);
+  }
+  int peek_plainly() {
+    turn_before_plain();
+    on().access(at(variable_at(o_.variable)), bytes_of(o_.variable), engine::kind::read, where_);
+    return peek(o_.variable);
+  }
+  int wipe() {
+    turn_before_plain();
+    on().access(at(now.variables), sizeof now.variables, engine::kind::write, where_);
+    on().access(at(&now.turned_round), 1, engine::kind::write, where_);
+    std::memset(now.variables, 0, sizeof now.variables);
+    now.turned_round = !now.turned_round;
+    return 0;
+  }
   int await(std::uint64_t until) {
     std::uint64_t value = 0;
     const auto not_0 = [](void*, std::uint64_t v) { return v != 0; };
-    const bool came = on().await(word_, 4, o_.order, not_0, nullptr, until, value, where_);
+    const bool came =
+        on().await(word_, std::min(bytes_, 8u), o_.order, not_0, nullptr, until, value, where_);
     // (Who waits in vain does not learn what the value was.)
     me_.last = came ? static_cast<int>(value) : 0;
     return came ? me_.last : -1;
@@ -154,15 +204,16 @@ class actor {
       case kind::loop_cas: return compare_exchange() == 1000;
       case kind::loop_exchange: {
         const auto exchange = engine::operation::exchange;
-        me_.last = static_cast<int>(
-            on().modify(word_, 4, exchange, static_cast<unsigned>(o_.value), o_.order, where_));
+        me_.last = folded(
+            on().modify(word_, bytes_, exchange, widened(o_.value, bytes_), o_.order, where_),
+            bytes_);
         return me_.last == o_.expected;
       }
       case kind::loop_two: {
         const bool first = load(o_.order) != 0;
         if (first) return true;
         enters();
-        const auto other = at(&now.variables[1 - o_.variable % 2]);
+        const auto other = at(variable_at(1 - o_.variable % 2));
         const auto place = reinterpret_cast<std::uintptr_t>(where_) + 50;  // another instruction
         me_.last =
             static_cast<int>(on().load(other, 4, o_.order, reinterpret_cast<engine::place>(place)));
@@ -250,6 +301,7 @@ class actor {
   unsigned thread_;
   const operation& o_;
   engine::place where_;
+  unsigned bytes_;
   engine::address word_;
   friend void run_thread(unsigned);
 };
@@ -260,9 +312,9 @@ int actor::access() {
     case kind::store: return store();
     case kind::store_if: return me_.last != 0 ? store() : 1;
     case kind::modify:
-      return me_.last =
-                 static_cast<int>(on().modify(word_, 4, static_cast<engine::operation>(o_.how),
-                                              static_cast<unsigned>(o_.value), o_.order, where_));
+      return me_.last = folded(on().modify(word_, bytes_, static_cast<engine::operation>(o_.how),
+                                           widened(o_.value, bytes_), o_.order, where_),
+                               bytes_);
     case kind::copy: return copy();
     case kind::count: return count();
     case kind::spawn: return spawn();
@@ -272,6 +324,8 @@ int actor::access() {
     case kind::write: return plain(true);
     case kind::read_if: return me_.last != 0 ? plain(false) : -1;
     case kind::write_if: return me_.last != 0 ? plain(true) : -1;
+    case kind::peek_if: return me_.last != 0 ? peek_plainly() : -1;
+    case kind::wipe_if: return me_.last != 0 ? wipe() : -1;
     default: return pthread();
   }
 }
@@ -297,9 +351,9 @@ int actor::act() {
     }
     case kind::wake: return on().wake(word_, o_.how, o_.bits, where_);
     case kind::requeue:
-      return on().requeue(word_, at(&now.variables[1 - o_.variable % 2]), o_.expected, 1, where_);
+      return on().requeue(word_, at(variable_at(1 - o_.variable % 2)), o_.expected, 1, where_);
     case kind::requeue_all:
-      return on().requeue(word_, o_.weak ? word_ : at(&now.variables[1 - o_.variable % 2]),
+      return on().requeue(word_, o_.weak ? word_ : at(variable_at(1 - o_.variable % 2)),
                           o_.expected, 99, where_);
     default: return access();
   }
@@ -413,7 +467,11 @@ int run_main() {
 }
 
 std::string outcome() {
-  std::string all(reinterpret_cast<const char*>(now.variables), sizeof now.variables);
+  std::string all;
+  for (unsigned v = 0; v < variables; ++v) {
+    const int value = peek(v);
+    all.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   all.append(reinterpret_cast<const char*>(now.cells), sizeof now.cells);
   for (std::size_t t = 0; t < running->threads.size(); ++t) {
     const auto& thread = now.threads[t];

@@ -59,6 +59,14 @@ void memory::grow_slots() {
     if (s.execution == execution_) slot_of(s.granule) = s;
 }
 
+// Whether one of these locations, from the first on, is in use and has some of the bytes.
+bool memory::is_overlapped(location_id first, address at, unsigned bytes) const noexcept {
+  for (location_id id = first; id != none; id = next_[id])
+    if (const location& l = locations_[id]; !l.fresh && l.at < at + bytes && at < l.at + l.bytes)
+      return true;
+  return false;
+}
+
 location_id memory::find(address at, unsigned bytes) {
   slot* s = &slot_of(at >> granule_bits);
   if (s->execution != execution_) {
@@ -74,8 +82,10 @@ location_id memory::find(address at, unsigned bytes) {
   for (location_id id = s->first; id != none; id = next_[id]) {
     const location& l = locations_[id];
     if (l.at == at && l.bytes == bytes) {
-      if (!overlaps) refresh(id);
-      return overlaps ? none : id;
+      // (What begins anew may have been something else in between. Else nothing else is there.)
+      if (overlaps || (l.fresh && is_overlapped(next_[id], at, bytes))) return none;
+      refresh(id);
+      return id;
     }
     overlaps |= !l.fresh && l.at < at + bytes && at < l.at + l.bytes;
   }

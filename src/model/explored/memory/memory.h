@@ -139,6 +139,7 @@ class memory {
   // What memory holds is compared with the last message: a write that nobody told us of makes a
   // new first message.
   void refresh(location_id);
+  [[nodiscard]] bool is_overlapped(location_id first, address at, unsigned bytes) const noexcept;
   location& at(location_id id) noexcept { return locations_[id]; }
   [[nodiscard]] const location& at(location_id id) const noexcept { return locations_[id]; }
   message& get(message_id id) noexcept { return messages_[id]; }

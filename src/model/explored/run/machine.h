@@ -293,7 +293,10 @@ class machine {
   location_id location_of(address, unsigned bytes, place);
   void touch_atomic(const operation&, bool writes);
   void note_poll(location_id, message_id);
-  bool stays_impatient(address, unsigned bytes, std::memory_order, message_id& seen);
+  bool stays_impatient(address, unsigned bytes, std::memory_order, place, message_id& seen);
+  [[nodiscard]] const polled* ignored_at(address, unsigned bytes);
+  [[nodiscard]] std::vector<loop> places_of_turn();
+  void note_look_outside(const step&, word value);
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
                     message_id rmw_of, continues = continues::nothing);

@@ -91,25 +91,50 @@ void machine::note_poll(location_id where, message_id seen) {
   if (polls.size() < 32) polls.push_back({where, seen, read});
 }
 
+// What the loop that has given up has read there, unless that is gone.
+const polled* machine::ignored_at(address at, unsigned bytes) {
+  for (const polled& p : me().ignores) {
+    const location& l = memory_.at(p.where);
+    if (l.at == at && l.bytes == bytes && !l.fresh)
+      return memory_.get(p.seen).position < l.first_position ? nullptr : &p;
+  }
+  return nullptr;
+}
+
 // A loop that has given up goes on reading what it read: no step, until it does something else.
-bool machine::stays_impatient(address at, unsigned bytes, std::memory_order order,
+// Who reads the same at another place may be behind the loop, and looks again: a step, which may
+// find news.
+bool machine::stays_impatient(address at, unsigned bytes, std::memory_order order, place from,
                               message_id& seen) {
   thread& t = me();
   if (t.patience_lost == 0) return false;
-  for (const polled& p : t.ignores) {
-    const location& l = memory_.at(p.where);
-    if (l.at != at || l.bytes != bytes || l.fresh) continue;
-    const std::uint32_t position = memory_.get(p.seen).position;
-    if (position < l.first_position || ++t.ignored > longest_impatience) break;
-    bool raised = false;
-    seen = memory_.read(
-        current_, p.where, static_cast<choice>(l.order.size() - 1 - (position - l.first_position)),
-        order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
-    note_poll(p.where, seen);
-    return true;
+  const polled* const p = ignored_at(at, bytes);
+  if (p == nullptr || ++t.ignored > longest_impatience) {
+    regain_patience();
+    return false;
   }
-  regain_patience();
-  return false;
+  const auto is_of_loop = [&](const loop& l) { return l.at == from; };
+  if (std::ranges::none_of(t.ignores_at, is_of_loop)) return false;
+  if (std::ranges::find(t.ignores_at, loop{from, callers_of(from)}) == t.ignores_at.end())
+    return false;
+  const location& l = memory_.at(p->where);
+  const std::uint32_t behind = memory_.get(p->seen).position - l.first_position;
+  bool raised = false;
+  seen =
+      memory_.read(current_, p->where, static_cast<choice>(l.order.size() - 1 - behind),
+                   order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
+  note_poll(p->where, seen);
+  return true;
+}
+
+// A loop that has given up has read at another place than before. Whether it is still in the loop:
+// what it finds is what it found there, and the place is one of the loop's.
+void machine::note_look_outside(const step& s, word value) {
+  thread& t = me();
+  if (t.patience_lost == 0) return;
+  const polled* const p = ignored_at(s.at, memory_.at(s.where).bytes);
+  if (p == nullptr || memory_.get(p->seen).value != value) return regain_patience();
+  t.ignores_at.push_back({s.from, s.callers});
 }
 
 // Load buffering, which is not modeled, takes two threads that write something behind a load of
@@ -195,13 +220,14 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   order = sites_.order(from, "load", order);
   if (tx_.runs()) return read_inside(at, bytes, from);
   message_id seen = 0;
-  if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
+  if (stays_impatient(at, bytes, order, from, seen)) return memory_.get(seen).value;
   note_visit(from, {at});
   operation op = make(action::load, at, bytes, order, from);
   op.where = location_of(at, bytes, from);
   if (sites_.of_program()) note_load(op.where, order);
   step& s = take_turn(op);
   const word value = finish_read(s, op, order);
+  note_look_outside(s, value);
   end_turn(s);
   memory_.tick(current_);
   return value;
@@ -272,13 +298,13 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   if (me().patience_lost != 0) {
     // As a load, if it would fail again.
     message_id seen = 0;
-    const auto lost = me().patience_lost;
-    if (stays_impatient(at, bytes, std::memory_order_relaxed, seen) &&
-        memory_.get(seen).value != expected) {
-      expected = memory_.get(seen).value;
-      return false;
+    if (stays_impatient(at, bytes, std::memory_order_relaxed, from, seen)) {
+      if (memory_.get(seen).value != expected) {
+        expected = memory_.get(seen).value;
+        return false;
+      }
+      regain_patience();
     }
-    if (lost != 0) regain_patience();
   }
   note_visit(from, {at, expected, desired});
   operation op = make(action::compare_exchange, at, bytes, success, from);
@@ -311,6 +337,8 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     me().rounds_of.clear();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
+  } else {
+    note_look_outside(s, found);
   }
   if (without_reason) {
     s.chosen += in_vain;

@@ -14,6 +14,7 @@ void thread::forget() {
   read_again = 0;
   rounds_of.clear();
   ignores.clear();
+  ignores_at.clear();
   now = thread_state::none;
   parked = woken = forced = spins = late = false;
   patience_lost = 0;

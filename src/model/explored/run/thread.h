@@ -102,6 +102,7 @@ struct thread {
   bool spins = false;  // and it never ended
   bool late = false;   // what it awaits has come and gone: it waits for good
   std::vector<polled> ignores;
+  std::vector<loop> ignores_at;  // the places of the loop that have read these
   loop impatient_in;
   // The loops it is in, and how often each has gone round since it last did more than read.
   struct rounds {

@@ -4,8 +4,8 @@
 // relax() and yield(): a thread that has polled (loaded, or failed to change) locations since its
 // last relax() waits until one of them has a newer message with another value, and then does not
 // read the old one again: each turn of a spin loop reads something new, so loops are finite. Or the
-// loop gives up waiting (`jumps` times in a thread): it reads the same again and time flies
-// until it does something else, as loops with a count or a deadline do. A loop that never does is
+// loop gives up waiting (`jumps` times in a thread): it reads the same again, at the same places,
+// and time flies until it does something else, as loops with a count or a deadline do. A loop that never does is
 // known to be endless from then on, and is not tried that way again. When nothing else can run, a
 // waiting loop is made to give up; if it is endless, that is a livelock.
 //
@@ -103,6 +103,20 @@ void machine::count(const step& s, unsigned& at_will) {
   ++(s.forced ? me().times_forced : at_will);
 }
 
+// Where the thread has read since it last polled.
+std::vector<loop> machine::places_of_turn() {
+  std::vector<loop> all;
+  for (std::uint32_t i = search_.depth(); i-- > 0;) {
+    const step& s = search_.at(i);
+    if (s.thread != current_) continue;
+    if (s.what == action::relax) break;
+    const bool reads = s.what == action::load || s.what == action::compare_exchange;
+    const loop at{s.from, s.callers};
+    if (reads && std::ranges::find(all, at) == all.end()) all.push_back(at);
+  }
+  return all;
+}
+
 void machine::relax(place from) {
   abort_unfriendly();
   thread& t = me();
@@ -131,6 +145,7 @@ void machine::relax(place from) {
     t.patience_lost = 1;
     t.impatient_in = {from, s.callers};
     t.ignores = t.polls;
+    t.ignores_at = places_of_turn();
   }
   if (options_.turns > 0 && s.chosen != impatient) {
     const loop here{from, s.callers};

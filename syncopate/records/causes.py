@@ -273,7 +273,7 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     known = facts.of_blamed() if facts and not mostly else facts
     if (faults := _faults(blockers or of)) is not None:
         why += faults.why
-        # A hold that sleeps in any case may wait for a page besides, as the program's first ones do.
+        # A hold that sleeps in any case may wait for a page besides, as a program's first ones do.
         if not known or knowncalls.SLEEP not in known.slow:
             yield faults._replace(why=why, sure=sure)
             return

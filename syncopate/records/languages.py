@@ -34,8 +34,10 @@ _AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java",
 _DATABASES = ("MariaDB", "MySQL")
 GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
+QUEUE_NAME = "queue.SimpleQueue"
 _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
          "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
+_OF_LOCK = _LOCK | {"PyThread_release_lock"}
 _RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}
 _THREAD = {"thread__set_sentinel", "release_sentinel"}
 MALLOC_NAME = "malloc's arenas"
@@ -44,8 +46,10 @@ _MALLOC = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "posix_me
 _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
-GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS = range(100, 107)
-NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME}  # of semaphores
+GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS, PYTHONS_QUEUE = range(100, 108)
+NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME, PYTHONS_QUEUE: QUEUE_NAME}
+_QUEUE_FRAMES = 3  # innermost: the lock, what asks for it, and who waits or puts
+_OF_QUEUE = ("_queue_SimpleQueue_", "simplequeue_")
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
@@ -160,6 +164,7 @@ def of(
         **_signalers_words(locks),
         **_gil(locks, symbolizer),
         **_pythons(locks, waits, frames_of),
+        **_queues(locks, waits, holds, frames_of),
         **_threads(locks, holds, frames_of),
         **_of_rust(locks, waits, frames_of),
     }
@@ -236,6 +241,37 @@ def _pythons(
                 kinds = _AS_LOCKS[SEMAPHORE] if lock.flags & USED_AS_LOCK else {}
                 found[lock.id] = Retold(lock.id, SEMAPHORE, told, kinds)
     return found
+
+
+def _queues(
+    locks: Sequence[Lock],
+    waits: Callable[[int], Sequence[int]],
+    holds: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    """Those of Python's SimpleQueue: who waits there, as the idle threads of a ThreadPoolExecutor,
+    waits for something to do. It wakes another where more is left, as one that releases a lock."""
+    kinds = dict.fromkeys((WaitKind.SEMAPHORE, WaitKind.SEMAPHORE_LOCK), WaitKind.CONDITION)
+    return {
+        lock.id: Retold(lock.id, CONDITION, PYTHONS_QUEUE, kinds)
+        for lock in locks
+        if lock.object == SEMAPHORE and lock.id
+        for stacks in [{*waits(lock.id), *holds(lock.id)} - {0}]
+        if any(_is_of_queue(frames_of(stack)) for stack in stacks)
+    }
+
+
+def _is_of_queue(frames: Sequence[Frame]) -> bool:
+    """Whether a stack waits for, or releases, a lock of Python's within SimpleQueue: in the module
+    of that, or a function of it where it is in the interpreter."""
+    inner = frames[:_FEW_FRAMES]
+    at = next((n for n, frame in enumerate(inner) if _bare(frame) in _OF_LOCK), None)
+    if at is None:
+        return False
+    return any(
+        os.path.basename(frame.module).startswith("_queue.") or _bare(frame).startswith(_OF_QUEUE)
+        for frame in inner[at : at + _QUEUE_FRAMES]
+    )
 
 
 def _threads(

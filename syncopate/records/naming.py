@@ -238,9 +238,11 @@ def _by_stacks(
         made = lock.create_stack if lock.flags & CREATED else 0
         stack = made or lock.first_stack
         of_language = ""
+        known = languages.NAMES.get(lock.type, "")
         if lock.object == SEMAPHORE:
-            known = languages.NAMES.get(lock.type, "")
             of_language = languages.name_of(frames_of(stack)) or known
+        elif lock.type == languages.PYTHONS_QUEUE:
+            of_language = known
         if lock.type == languages.ENDED:
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
         elif lock.object == MUTEX and is_of_malloc(stack):

@@ -497,6 +497,50 @@ def test_pythons_semaphore_is_not_said_to_be_no_lock(tmp_path, is_semaphore):
         assert not account.is_explained(found)
 
 
+POOL = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(4) as pool:
+    for n in range(8):
+        list(pool.map(time.sleep, [0.001] * 8))
+        time.sleep(0.05)
+"""
+
+
+@both
+def test_idle_threads_of_a_python_pool_wait_for_no_lock(tmp_path, how):
+    """They wake each other at a queue's semaphore, as those who release a lock do."""
+    found, _ = recorded([PYTHON, "-c", POOL], tmp_path / "r", how)
+    queues = [lock for lock in found["locks"] if lock["name"].startswith("queue.SimpleQueue 0x")]
+    assert queues
+    for lock in queues:
+        assert (lock["object"], [*lock["waits"]]) == ("condition", ["condition"])
+        assert lock["lost_ns"] == 0
+    most = max(lock["waits"]["condition"]["total_ns"] for lock in queues)
+    assert most > 8 * 40_000_000  # of each of the threads at least one waits meanwhile
+    assert adds_up(found)
+
+
+@pytest.mark.parametrize(
+    ("frames", "is_queue"),
+    [
+        (["sem_wait", "PyThread_acquire_lock_timed", "_queue.so:", "eval"], True),
+        (["PyThread_release_lock", "simplequeue_put", "_queue_SimpleQueue_put", "eval"], True),
+        (["PyThread_acquire_lock_timed", "acquire_timed", "_queue_SimpleQueue_get_impl"], True),
+        (["sem_wait", "PyThread_acquire_lock_timed", "acquire_timed", "eval", "_queue.so:"], False),
+        (["sem_wait", "of_the_programs_own", "_queue.so:"], False),
+        (["PyThread_release_lock", "eval"], False),
+    ],
+)
+def test_which_stacks_are_of_pythons_queue(frames, is_queue):
+    def frame(text: str) -> Frame:
+        in_module = text == "_queue.so:"
+        module = "/p/_queue.cpython-311-x86_64-linux-gnu.so" if in_module else "/p/python3.11"
+        return Frame("" if in_module else text, "", 0, module, False)
+
+    assert languages._is_of_queue([frame(each) for each in frames]) == is_queue
+
+
 @both
 def test_pythons_gil(tmp_path, how):
     found, _ = recorded([PYTHON, KNOWN / "known.py", "gil"], tmp_path / "r", how)

@@ -48,6 +48,11 @@ _PLACE = re.compile(  # a path to a variable or a member, whose name is the grou
     r"\(*\s*&?\s*(?:\(*\w+\)*(?:\[\w+\])?\s*(?:->|\.)\s*)*(\w+)(?:\[\w+\])?\s*\)*"
 )
 _INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
+# Of locks that check for mistakes, or whose owner may have died, the result matters.
+_MAY_FAIL = re.compile(
+    r"\w*ERRORCHECK\w*|\bpthread_mutexattr_set(?:robust|protocol)\w*|\bEDEADLK\b"
+)
+_NEVER_FAILS = r"pthread_(?:(?:mutex|spin)_(?:un)?lock|rwlock_(?:rdlock|wrlock|unlock))\s*\("
 _UNDEFINED = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 
@@ -86,10 +91,11 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
         if not any(again):
             break
     types = _types(sources, active_macros)
+    results = not any(_MAY_FAIL.search(text.code) for text in sources.values())
     for path, text in sources.items():
         variables = _variables(path, sources, active_macros)
         written.texts[path], written.original[path] = _write(
-            text, names.of_file(path), types, variables
+            text, names.of_file(path), types, variables, results
         )
     written.names = names
     known = {*PTHREAD, *LIKE_MUTEX, *written.inlined, *written.kept}
@@ -479,8 +485,10 @@ def _members(sources: dict[str, CText], structure: str) -> list[str]:
 
 
 def _write(
-    text: CText, known: dict[str, Template], types: dict[str, str], variables: dict[str, str]
-) -> tuple[str, list[Substitution]]:
+    text: CText, known: dict[str, Template], types: dict[str, str], variables: dict[str, str],
+    results: bool,
+) -> tuple[str, list[Substitution]]:  # fmt: skip
+    """`results`: whether what locks return can only be 0."""
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
         for name in sorted(known, key=len, reverse=True)
@@ -489,13 +497,20 @@ def _write(
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
     patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
     calls = "|".join([*spelt, *PTHREAD, "pthread_cond_\\w+"])
-    patterns.append(rf"(?<=[;{{}}:)])(?:\s*)(\([ \t]*void[ \t]*\)[ \t]*)(?=(?:{calls})\s*\()")
+    void = r"(?P<ignored>\([ \t]*void[ \t]*\)[ \t]*)"
+    patterns.append(rf"(?<=[;{{}}:)])(?:\s*){void}(?=(?:{calls})\s*\()")
+    stored = r"(?P<stored>(?:int[ \t]+)?\w+[ \t]*=[ \t]*)" if results else "(?P<stored>(?!))"
+    patterns.append(rf"(?<=[;{{}}:])(?:\s*){stored}(?={_NEVER_FAILS})")
     out, at, length, all_of = [], 0, 0, []
     for match in re.finditer("|".join(patterns), text.code):
         start = match.start()
-        if match.group(match.re.groups):  # a call whose result is said not to matter
-            start, end, by = match.start(match.re.groups), match.end(), ""
+        if match["ignored"] is not None:  # a call whose result is said not to matter
+            start, end, by = match.start("ignored"), match.end(), ""
             if not text.blocks(start):
+                continue
+        elif match["stored"] is not None:  # it is 0, of a transaction as of a lock
+            start, end, by = match.start("stored"), match.end(), f"{match['stored']}0; "
+            if not _is_statement(text, start, end):
                 continue
         elif match.group() in types:
             end, by = match.end(), types[match.group()]
@@ -524,6 +539,14 @@ def _write(
         length += len(by)
         at = end
     return "".join([*out, text.text[at:]]), all_of
+
+
+def _is_statement(text: CText, start: int, call_at: int) -> bool:
+    """Whether `x = call(...);` is a statement, not a part of a for's head."""
+    block, end = text.block(start), text.call_end(call_at)
+    level = text.code[block[0] + 1 : start]
+    ends = end > 0 and re.compile(r"\s*;").match(text.code, end)
+    return bool(ends and block[0] >= 0 and level.count("(") == level.count(")"))
 
 
 def _renamed(argument: str, names: dict[str, str]) -> str:

@@ -330,3 +330,61 @@ def test_results_that_are_said_not_to_matter(tmp_path):
     assert text.count("(void)pthread") == 2
     expected = run(tmp_path, ["p.c"], tmp_path / "locked")
     assert run_rewritten(tmp_path / "out", ["p.c"], tmp_path / "rewritten") == expected == "4\n"
+
+
+STORED = """\
+#include <assert.h>
+pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+pthread_mutex_t plain = M, stays = M, odd = M;
+static long reads(void) {
+  int bad;
+  bad = pthread_rwlock_rdlock(&shared);
+  assert(!bad);
+  long got = n;
+  bad = pthread_rwlock_unlock(&shared);
+  assert(!bad);
+  return got;
+}
+static void writes(long to) {
+  int bad = pthread_rwlock_wrlock(&shared);
+  if (bad) abort();
+  n = to;
+  bad = pthread_rwlock_unlock(&shared);
+  if (bad) abort();
+}
+static int both(void) {
+  int first = pthread_mutex_lock(&plain), second = 7;
+  int last = pthread_mutex_unlock(&plain);
+  return first + second + last;
+}
+static int kept(int k) {
+  int r = pthread_mutex_lock(&stays);
+  if (k) return r;
+  r = pthread_mutex_unlock(&stays);
+  return r;
+}
+static int headed(void) {
+  int r = 1;
+  for (int i = 0; r = pthread_mutex_lock(&odd), i < 1; i++) r = pthread_mutex_unlock(&odd);
+  return r + pthread_mutex_unlock(&odd);
+}
+int main(void) {
+  writes(5);
+  printf("%ld %d %d %d\\n", reads(), both(), kept(0), headed());
+  return 0;
+}
+"""
+
+
+def test_results_that_can_only_be_0(tmp_path):
+    """Of reader-writer locks as of others, unless the program has locks that check for mistakes."""
+    locks, _, text = made_of(tmp_path, STORED)
+    done = {name: made for name, (_, made) in locks.items()}
+    assert done == {"shared": 2, "plain": 0, "stays": 0, "odd": 0}
+    assert "int r = pthread_mutex_lock(&stays);" in text
+    assert "int bad = 0; __transaction_atomic {" in text
+    expected = run(tmp_path, ["p.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["p.c"], tmp_path / "rewritten") == expected
+    made = "pthread_mutexattr_t a; pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);"
+    locks, _, _ = made_of(tmp_path, STORED.replace("int main(void) {", f"int main(void) {{ {made}"))
+    assert locks["shared"] == (2, 0)

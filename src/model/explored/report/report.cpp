@@ -5,6 +5,7 @@
 #include "sites.h"
 
 #include "model/front/names/names.h"
+#include "model/front/program/layout.h"
 #include "model/front/pthread/threads.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <string_view>
 
 namespace syncopate::explored {
+
+namespace layout = instrument::layout;
 
 namespace {
 
@@ -68,8 +71,10 @@ class names {
     if (fresh) at->second = name_data(where);
     return at->second;
   }
-  // Of its own, where no table is beside it.
+  // Of its own, where no table is beside it. Nothing for what is ours, and stands for what a library
+  // keeps.
   static std::string object(address where) {
+    if (where == 0 || (where >= layout::library && where < layout::library_end)) return {};
     const instrument::data_position p = instrument::data_position_of(where);
     const bool in_block =
         p.where == instrument::region::heap || p.where == instrument::region::freed;
@@ -353,7 +358,8 @@ std::string advice(const verdict& v, const options& o) {
 std::string describe(const failure& f, std::size_t most_steps) {
   names known;
   std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text;
-  text += (f.object != 0 ? ": " + names::object(f.object) : "") + "\n";
+  const std::string object = names::object(f.object);
+  text += (object.empty() ? "" : ": " + object) + "\n";
   if (f.where != nullptr)
     text += "  thread " + std::to_string(f.thread) + ", " + known.code(f.where, f.callers) + "\n";
   if (f.other != nullptr) text += "  the other: " + known.code(f.other) + "\n";
@@ -444,7 +450,8 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
     json.member("thread", v.what.thread);
     if (v.what.where != nullptr) json.member("at", code_position(v.what.where, v.what.callers));
     if (v.what.other != nullptr) json.member("other", instrument::code_name(v.what.other));
-    if (v.what.object != 0) json.member("object", names::object(v.what.object));
+    if (const std::string object = names::object(v.what.object); !object.empty())
+      json.member("object", object);
     json.member("schedule", v.what.schedule);
     json.end_object();
   }

@@ -212,6 +212,11 @@ class Comparison:
                 " processors for some of the time, and changes may come from that; record on a"
                 " machine that has nothing else to do"
             )
+        if any(map(_may_be_held_otherwise, self.rows)):
+            found.append(
+                "of what moved it is not seen whether it was held for as long as before: it may be"
+                " chance, or longer and shorter sections; `syncopate record` without --kernel tells"
+            )
         return found
 
     def as_data(self) -> dict:
@@ -241,6 +246,12 @@ def _is_used_otherwise(row: dict) -> bool:
     """Whether what it is held for, or how often, has changed, too."""
     taken = sorted((row["acquisitions"]["before"], row["acquisitions"]["after"]))
     return row["hold_ns"]["verdict"] in (MORE, LESS) or taken[1] > ALIKE * taken[0]
+
+
+def _may_be_held_otherwise(row: dict) -> bool:
+    """Whether it is called moved, but nobody saw its holds, as from the kernel."""
+    unseen = None in (row["hold_ns"]["before"], row["hold_ns"]["after"])
+    return row["waited"]["verdict"] == MOVED and unseen
 
 
 def _rank(row: dict) -> tuple:

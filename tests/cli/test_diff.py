@@ -166,6 +166,21 @@ def test_threads_that_wait_for_another_lock_instead(bank, log, of_bank, verdict)
     assert (told["log"] == "moved") == (log == 210)
 
 
+@pytest.mark.parametrize(
+    ("holds", "others_less", "told"),
+    [([], True, True), (HOLDS, True, False), ([], False, False)],
+    ids=["nobody_saw_holds", "held_as_before", "nothing_moved"],
+)
+def test_whether_what_moved_was_held_as_before_may_not_be_seen(holds, others_less, told):
+    """From the kernel sections that are longer at one lock, and shorter at another, look so."""
+    before = of_two([1000] * 400, [1000] * 400, holds=holds)
+    after = of_two([1000] * 600, [1000] * (210 if others_less else 400), holds=holds)
+    for each in (before, after):
+        each["locks"][1]["hold"] = each["locks"][0]["hold"]
+    remarks = Comparison(before, after, False).remarks()
+    assert any("longer and shorter sections" in remark for remark in remarks) == told
+
+
 def test_few_samples_are_said_to_be_few():
     of = row(results([1000] * 3, holds=[5] * 10), results([1000] * 9, holds=[50] * 10))
     verdicts = {key: of[key]["verdict"] for key in ("waited", "contended_share", "hold_ns")}

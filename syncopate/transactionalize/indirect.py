@@ -16,7 +16,10 @@ _STRUCTURE = re.compile(r"\b(?:struct|union)\s*\w*\s*$")
 _MEMBER = re.compile(r"[{;]\s*(?:const\s+)?(\w+)[\s*]+(\w+)\s*(?=;)")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\n|\\.)*)", re.M)
 _SEMICOLON = re.compile(r"\s*;")
-_BEGINS_THREAD = re.compile(r"\b(?:\w*pthread_create|thrd_create|atexit)\s*\([^;{}]*$")
+_BEGINS_THREAD = re.compile(  # pthread's, and what programs call theirs
+    r"\b(?:\w*(?:thread|thrd)\w*(?:create|start|spawn|new)\w*"
+    r"|\w*(?:create|start|spawn|new)\w*(?:thread|thrd)\w*|atexit)\s*\([^;{}]*$", re.I
+)  # fmt: skip
 _BEFORE_BRACE = 300  # characters, in which a structure's name stands
 _CALLEE = re.compile(r"\(?[\s*(]*(?:\w+\s*(?:->|\.)\s*)*?(\w+)\s*\)*\s*\(")
 
@@ -78,6 +81,9 @@ def everywhere(graph: CallGraph, texts: dict[str, CText]) -> dict[tuple[str, int
             continue
         text = texts[place[0]]
         match = _CALLEE.match(text.code, text.offset(place[1], place[2] - 1))
+        if match and match[1] in names.called:
+            found[place] = _through_macro(match[1], names, graph, texts)
+            continue
         shapes = _declared_shapes(match[1], texts) if match else set()
         count = len([a for a in text.arguments(match.end() - 1) if a]) if match else None
         found[place] = sorted(
@@ -85,6 +91,20 @@ def everywhere(graph: CallGraph, texts: dict[str, CText]) -> dict[tuple[str, int
             if (shape in shapes if shapes else count in (None, len(shape)))
         )  # fmt: skip
     return found
+
+
+def _through_macro(macro: str, names: _Names, graph: CallGraph, texts) -> list[str]:
+    """Whom the global pointers may reach that a macro's text calls."""
+    found, taken = set(), _taken(graph, texts)
+    for name in _called_by_macro(names, macro, set()):
+        declares = re.compile(rf"(?:^|[;}}])\s*(?:(?:extern|static)\s+)*(\w+)\s+{name}\s*[;=]")
+        for text in texts.values():
+            for match in declares.finditer(text.level(0, len(text.code))):
+                if match[1] in names.types:
+                    found |= set(_targets(names.types[match[1]], graph, texts))
+        shapes = _declared_shapes(name, texts)
+        found |= {title for title, shape in taken.items() if shape in shapes}
+    return sorted(found)
 
 
 def _taken(graph: CallGraph, texts: dict[str, CText]) -> dict[str, tuple]:

@@ -209,7 +209,7 @@ class Program:
     def relative(self, path: str) -> str:
         """A path of the copy or of the files as we name it; others stay as they are."""
         for root in (os.path.join(self.folder, _AGAIN), self.folder, self.base):
-            if os.path.abspath(path).startswith(root + os.sep):
+            if path and os.path.abspath(path).startswith(root + os.sep):
                 return self._by_copy.get(found := os.path.relpath(path, root), found)
         return path
 

@@ -100,6 +100,9 @@ def form(
         raise Refused("the lock is not a statement of its own")
     if lock.key.startswith("?") and not lock.key.startswith("?."):
         raise Refused("it is not known which lock that is")
+    split = [at for at in held_at if not _balances(text, lock.at, at)]
+    if split:  # one of the branches that are looked at as if both were there
+        raise Refused(f"an #if begins or ends between it and the return in line {split[0]}")
     if held_at:
         raise Refused(f"the function returns with the lock held (line {held_at[0]})")
     if not unlocks:
@@ -126,6 +129,15 @@ def form(
         section.exits.append(_exit(section, unlock, own, all_unlocks, ending))
     _hoist(section, effects)
     return section
+
+
+def _balances(text: CText, start: int, line: int) -> bool:
+    end = text.offset(line, 0)
+    inside = text.text[start:end]
+    return end < start or (
+        text.conditional_directives_balance(start, end)
+        and not re.search(r"^[ \t]*#[ \t]*if", inside, re.M)
+    )
 
 
 def _check_labels(section: Section) -> None:

@@ -388,3 +388,66 @@ def test_results_that_can_only_be_0(tmp_path):
     made = "pthread_mutexattr_t a; pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);"
     locks, _, _ = made_of(tmp_path, STORED.replace("int main(void) {", f"int main(void) {{ {made}"))
     assert locks["shared"] == (2, 0)
+
+
+PANIC = """\
+typedef void (*panic_t)(void*, const char*);
+panic_t on_panic;
+pthread_mutex_t stays = M, panics = M, cut = M;
+#define PANIC(text) on_panic((void*)0, text)
+int start_own_thread(void* (*of)(void*), void* with) {
+  pthread_t t;
+  return pthread_create(&t, 0, of, with);
+}
+static void* first(void* p) {
+  pthread_mutex_lock(&stays);
+  if (p) return p;
+  pthread_mutex_unlock(&stays);
+  return 0;
+}
+static void panic(void* p, const char* text) { n--; }
+void set(void) { on_panic = panic; start_own_thread(first, 0); }
+void a(void) {
+  pthread_mutex_lock(&panics); if (n++ > 7) PANIC("much"); pthread_mutex_unlock(&panics);
+}
+int b(int k) {
+#ifdef PANIC
+  pthread_mutex_lock(&cut);
+#endif
+  if (k) {
+#ifdef PANIC
+    pthread_mutex_unlock(&cut);
+#endif
+    return 1;
+  }
+#ifdef PANIC
+  pthread_mutex_unlock(&cut);
+#endif
+  return 0;
+}
+"""
+
+
+def test_what_a_macro_calls_and_what_an_if_cuts(tmp_path):
+    """A macro's pointer is called with that pointer's type; how a function behind an #if leaves is
+    not said to be with the lock held."""
+    locks, why, _ = made_of(tmp_path, PANIC)
+    assert locks["panics"] == (1, 1) and locks["stays"] == (1, 0)
+    assert "#if begins or ends" in why["cut"][0] and "held" not in str(why["cut"])
+    waits = PANIC.replace("{ n--; }", "{ first(p); }")
+    locks, why, _ = made_of(tmp_path, waits)
+    assert locks["panics"] == (1, 0)
+    assert "waits for a lock that stays panic through a pointer" in why["panics"][0]
+
+
+def test_from_a_folder_below_the_one_of_all_files(tmp_path, monkeypatch):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "p.h").write_text("long count(long);\n")
+    (tmp_path / "source/p.c").write_text(
+        HEAD + '#include "../p.h"\npthread_mutex_t m = M;\nlong count(long k) { return n += k; }\n'
+        "void a(void) { pthread_mutex_lock(&m); count(1); pthread_mutex_unlock(&m); }\n"
+    )
+    monkeypatch.chdir(tmp_path / "source")
+    done = transactionalize("--atomic", "p.c", "../p.h")
+    assert done.returncode == 0, done.stderr
+    assert "m: 1 of 1 sections, 1 atomic" in done.stderr

@@ -55,8 +55,14 @@ void ends(waiting how) {
 
 void is_called_away(waiting how) {
   one_waits(
-      how, [](shared& s) { s.in.task_phase.store(1, std::memory_order_release); },
-      [](shared& s) { return s.in.task_phase.load() == 1; });
+      how,
+      [](shared& s) {
+        s.data = 7;
+        s.in.task_phase.store(1, std::memory_order_release);
+      },
+      [](shared& s) {
+        return s.in.task_phase.load(std::memory_order_relaxed) == 1 && s.data == 7;
+      });
 }
 
 // The last to arrive leaves at once, and looks for sleepers then.

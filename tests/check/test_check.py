@@ -301,7 +301,17 @@ def test_names_of_bounded_scenarios() -> None:
     assert known >= BOUNDED | BOUNDED_WHEN_CALM | set(PASSED_AFTER_LONG_WHEN_CALM)
 
 
-@pytest.mark.parametrize(("program", "scenario"), [*of("tm_waiting_check"), *of("team_wait_check")])
+# Of them, what takes long.
+ORDERED_TASKS = ("task_wait_check", "wait_for_ordered")
+
+
+@pytest.mark.parametrize(
+    ("program", "scenario"),
+    [
+        pytest.param(*each, marks=[pytest.mark.long] if each == ORDERED_TASKS else [])
+        for each in of("tm_waiting_check", "team_wait_check", "task_wait_check")
+    ],
+)
 def test_waiting_of_transactions_and_teams(program: str, scenario: str) -> None:
     result = explore(program, scenario, ENOUGH)
     assert result["verdict"] == "passed", result["output"]
@@ -394,7 +404,7 @@ def to_the_end() -> list[tuple[str, str, str]]:
     it finds, with its options."""
     late = set(REGIME_AFTER_LONG)
     ends = [each for each in of(*every_check()) if each not in set(not_to_the_end())]
-    ends += of("mutants_check", "tm_waiting_check", "team_wait_check")
+    ends += of("mutants_check", "tm_waiting_check", "team_wait_check", "task_wait_check")
     ends += [each for each in of("regime_check") if each[1] not in late]
     calm = passed_when_calm() + [each for each in of("regime_check") if each[1] in late]
     return [(*each, SOUNDLY) for each in ends] + [(*each, CALM) for each in calm]

@@ -31,9 +31,12 @@ QUICK = (
 )
 
 
-# Its locks are auto_lock's, which has scenarios of its own: only its own orders count.
-REGIME = "regime_check"
-OWN = {"regime": "syncopate::tm::"}
+# What these rest on has scenarios of its own: only their own orders count.
+OWN = {
+    "regime": "syncopate::tm::",
+    "task_wait": "syncopate::openmp::",
+    "team_wait": "syncopate::openmp::",
+}
 
 
 def by_target() -> dict[str, list[checkset.Scenario]]:
@@ -44,9 +47,10 @@ def by_target() -> dict[str, list[checkset.Scenario]]:
             scenario = checkset.Scenario(test, str(PROGRAMS / source.stem), line.split())
             if not scenario.must_fail:
                 found.setdefault(scenario.target(), []).append(scenario)
-    for line in scenarios(REGIME):
-        scenario = checkset.Scenario("regime", str(PROGRAMS / REGIME), line.split())
-        found.setdefault(scenario.target(), []).append(scenario)
+    for test in OWN:
+        for line in scenarios(f"{test}_check"):
+            scenario = checkset.Scenario(test, str(PROGRAMS / f"{test}_check"), line.split())
+            found.setdefault(test, []).append(scenario)
     return found
 
 
@@ -95,7 +99,7 @@ def test_a_name_means_all_its_scenarios() -> None:
     """What `syncopate check NAME` compiles has them all."""
     known = checkset.tests()
     for target, listed in SCENARIOS.items():
-        tests = {scenario.test for scenario in listed} - {"regime"}
+        tests = {scenario.test for scenario in listed} - set(OWN)
         for name in {target, target.partition(":")[0]}:
             if tests:
                 assert tests <= set(checkset.candidates(name, known)), name

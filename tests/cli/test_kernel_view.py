@@ -289,16 +289,15 @@ def test_a_running_process_is_recorded_and_goes_on(programs, tmp_path):
                          " is"), (2, "2 processes that it had started before are")])  # fmt: skip
 def test_what_it_had_started_before_is_said_to_be_left_out(tmp_path, children, said):
     """As the workers of a server are. Those that these started are counted, too."""
-    script = "sleep 60 & echo $!; " * min(children, 1) + "read line; kill $!"
+    script = "sleep 60 & echo $!; " * min(children, 1) + "read line"
     if children == 2:
-        script = "sh -c 'echo $$; sleep 60 & echo $!; wait' & read line; kill $!"
+        script = "sh -c 'echo $$; sleep 60 & echo $!; wait' & read line"
     with subprocess.Popen(["sh", "-c", script], stdin=-1, stdout=-1, text=True) as process:
         known = [int(process.stdout.readline()) for _ in range(children)]
         done = run_cli("record", "-p", process.pid, "--for", "200ms", "-o", tmp_path / "r")
-        process.stdin.write("\n")
-        process.stdin.close()
         for each in known:
             os.kill(each, signal.SIGKILL)
+        process.communicate("\n")
     told = [line for line in done.stderr.splitlines() if "not in it" in line]
     assert len(told) == (children > 0)
     if told:

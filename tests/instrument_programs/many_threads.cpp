@@ -34,6 +34,30 @@ void join_and_check(pthread_t thread, std::uintptr_t expected) {
   CHECK(reinterpret_cast<std::uintptr_t>(result) == expected);
 }
 
+// The stack that a thread is told of is the one it runs on, as large as was asked for.
+void* told_of(void* asked) {
+  volatile char local = 0;
+  pthread_attr_t mine;
+  CHECK(pthread_getattr_np(pthread_self(), &mine) == 0);
+  void* low = nullptr;
+  std::size_t bytes = 0;
+  CHECK(pthread_attr_getstack(&mine, &low, &bytes) == 0);
+  CHECK(bytes >= *static_cast<std::size_t*>(asked));
+  CHECK(&local > static_cast<char*>(low) && &local < static_cast<char*>(low) + bytes);
+  pthread_attr_destroy(&mine);
+  return nullptr;
+}
+
+void check_stack(std::size_t asked) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  CHECK(pthread_attr_setstacksize(&attributes, asked) == 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, &attributes, told_of, &asked) == 0);
+  pthread_attr_destroy(&attributes);
+  join_and_check(thread, 0);
+}
+
 }  // namespace
 
 int main() {
@@ -58,26 +82,6 @@ int main() {
     CHECK(std::strcmp(name, "a name of 15 by") == 0);  // inherited
   }).join();
 
-  // The stack that a thread is told of is the one it runs on, as large as was asked for.
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  CHECK(pthread_attr_setstacksize(&attributes, std::size_t{1} << 20) == 0);
-  pthread_t thread;
-  CHECK(pthread_create(
-            &thread, &attributes,
-            [](void*) -> void* {
-              volatile char local = 0;
-              pthread_attr_t mine;
-              CHECK(pthread_getattr_np(pthread_self(), &mine) == 0);
-              void* low = nullptr;
-              std::size_t bytes = 0;
-              CHECK(pthread_attr_getstack(&mine, &low, &bytes) == 0);
-              CHECK(bytes >= (std::size_t{1} << 19));
-              CHECK(&local > static_cast<char*>(low) && &local < static_cast<char*>(low) + bytes);
-              pthread_attr_destroy(&mine);
-              return nullptr;
-            },
-            nullptr) == 0);
-  pthread_attr_destroy(&attributes);
-  join_and_check(thread, 0);
+  check_stack(std::size_t{1} << 20);
+  check_stack(std::size_t{256} << 20);
 }

@@ -125,9 +125,9 @@ void finish(const place_of_work& at, task& t) noexcept {
   wake = wake || task::children_in(before) == 1;
   if (at.f != nullptr) at.all.crew.finish(at.f->id);
   else at.all.crew.finish_elsewhere();
-  // Now: also who waits for all that was made, which is sooner than it has to be: a thread of the
-  // team that ends the last of all looks itself at the end of its phase or region, and wakes them.
-  if (wake || at.f == nullptr) wake_sleepers(at.in);
+  // Who waits for all that was made is woken by the thread of the team that ends the last of all,
+  // which looks itself at the end of its phase or region, or by who fulfills an event.
+  if (wake) wake_sleepers(at.in);
 }
 
 namespace {

@@ -12,7 +12,7 @@
 //        happens-before what follows.
 //   [N]  relaxed: this thread has stored whether there is an event.
 //   [E]  acq_rel RMW: of who fulfills the event and who ends the body, the later one goes on.
-//   [T]  acquire load of the team's tasks (task_run.h).
+//   [T]  relaxed: the guard of the detached tasks has ordered this behind the task's making.
 //   [G]  relaxed: between regions, the master's alone.
 
 #include "openmp/tasks/tasks.h"
@@ -284,7 +284,7 @@ bool fulfill(void* event) noexcept {
   team& in = *t->in;
   if (t->completion.exchange(event::fulfilled, std::memory_order_acq_rel) ==
       event::body_done)                                                    // [E]
-    finish({in, *in.tasks.load(std::memory_order_acquire), nullptr}, *t);  // [T]
+    finish({in, *in.tasks.load(std::memory_order_relaxed), nullptr}, *t);  // [T]
   wake_sleepers(in);
   return true;
 }

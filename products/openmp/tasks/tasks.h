@@ -17,6 +17,8 @@
 //       moment at which none was unfinished.
 //   R3  A wait is always for a task that began later than the waiting one, or that nobody has begun
 //       and that somebody who waits or runs will. So waits never form a circle.
+//
+// Checked by    tests/check/task_wait_scenarios.cpp, tests/openmp.
 #pragma once
 
 #include <syncopate/deques/stealing_crew.h>

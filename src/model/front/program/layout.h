@@ -20,10 +20,12 @@ inline constexpr std::uintptr_t environment = 0x1880'0000'0000;
 // Locks of streams, where the program takes any by itself (stream_locks.h).
 inline constexpr std::uintptr_t stream_locks = 0x1a00'0000'0000;
 
-// Stacks, one slot each. A page beyond the power of two, so that the stacks' hot ends do not all
-// fall into the same sets of the caches: as with the C library's stacks and their guard pages.
+// Stacks, one slot each: the largest one, and what the system's own thread needs (stack_slots.cpp).
+// A page beyond the power of two, so that the stacks' hot ends do not all fall into the same sets
+// of the caches: as with the C library's stacks and their guard pages.
 inline constexpr std::uintptr_t stacks = 0x2000'0000'0000;
-inline constexpr std::size_t stack_slot = (std::size_t{256} << 20) + 4096;
+inline constexpr std::size_t largest_stack = std::size_t{256} << 20;
+inline constexpr std::size_t stack_slot = largest_stack + (std::size_t{64} << 20) + 4096;
 inline constexpr unsigned stack_slots = 4096;
 
 // Where on a stack, below its end, the program's code begins: room for what the machine has there

@@ -28,7 +28,6 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t default_stack = std::size_t{8} << 20;
 constexpr std::size_t smallest_stack = std::size_t{256}
                                        << 10;  // the machine's code runs there, too
-constexpr std::size_t guard = std::size_t{1} << 20;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -104,9 +103,9 @@ std::uintptr_t start_parked_thread(std::uintptr_t low, std::size_t bytes) {
 void prepare_slot(fiber& f, std::size_t stack_bytes) {
   if (stack_bytes == 0) stack_bytes = default_stack;
   if (stack_bytes < smallest_stack) stack_bytes = smallest_stack;
-  if (stack_bytes > layout::stack_slot - parking_bytes() - guard) {
+  if (stack_bytes > layout::largest_stack) {
     fail("a thread wants a stack of %zu bytes; %zu is the most", stack_bytes,
-         layout::stack_slot - parking_bytes() - guard);
+         layout::largest_stack);
   }
   const std::uintptr_t top = layout::stacks + (f.slot + 1) * layout::stack_slot;
   const std::uintptr_t high = top - parking_bytes();

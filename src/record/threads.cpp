@@ -5,6 +5,8 @@
 //   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
 #include "record/threads.h"
 
+#include <syncopate/machine/processor_mask.h>
+
 #include <cstring>
 #include <utility>
 

@@ -170,6 +170,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
     kept = is_kept(record, named, options)
+    _say_trouble(watch.trouble)
     if "--quiet" not in options:
         _say_left(watch.left)
     return leave_as(status, kept)
@@ -182,6 +183,7 @@ class Watch:
         self._record, self._redact = record, redact
         self._recorder: kernelview.KernelRecorder | None = None
         self.left: Sequence[int] = ()  # processes that it had started and that go on
+        self.trouble: str | None = None  # why the record is not whole
 
     def begin(self, process: int) -> None:
         """Of the process that is going to be the program."""
@@ -193,7 +195,7 @@ class Watch:
         """When the program has ended, and with it the recorder."""
         if self._recorder is not None:
             self._recorder.wait()
-            self.left = self._recorder.left
+            self.left, self.trouble = self._recorder.left, self._recorder.trouble
 
 
 def record_running(options: dict, words: list[str]) -> int:
@@ -236,6 +238,7 @@ def record_running(options: dict, words: list[str]) -> int:
     for each in (record, *recordstamps.children_of(record)):
         keep_limit(each, limit)
     kept = is_kept(record, named, options)
+    _say_trouble(recorder.trouble)
     if "--quiet" not in options:
         _say_left_out(before)
         _say_left(recorder.left)
@@ -325,6 +328,11 @@ def go_on(arguments: list[str]) -> int:
 
 def _some(processes: Sequence[int]) -> str:
     return ", ".join(map(str, processes[:NAMED])) + ", ..." * (len(processes) > NAMED)
+
+
+def _say_trouble(why: str | None) -> None:
+    if why:
+        print(f"syncopate: {why}", file=sys.stderr)
 
 
 def _say_left(processes: Sequence[int]) -> None:

@@ -108,6 +108,8 @@ class Watched:
 
     def leave(self) -> None:
         self._recorder.stop()
+        if why := self._recorder.trouble:
+            print(f"syncopate: {why}", file=sys.stderr)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

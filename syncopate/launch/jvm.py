@@ -69,6 +69,7 @@ class JvmRecorder:
     """The recorder within a running VM. Its methods are those of kernelview.KernelRecorder."""
 
     left: Sequence[int] = ()  # none of its program's processes is recorded
+    trouble: str | None = None
 
     def __init__(self, process: int, record: str, lasts: float | None, redact: bool):
         """Records when it returns. Raises a Failure that says why it cannot."""

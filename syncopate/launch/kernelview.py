@@ -8,6 +8,7 @@ import glob
 import os
 import pwd
 import re
+import signal
 import subprocess
 import tempfile
 
@@ -131,6 +132,7 @@ class KernelRecorder:
         )
         os.close(write)
         self.left: list[int] = []  # processes that its program had started, and that go on
+        self.trouble: str | None = None  # what kept it from finishing its records, in one line
         with os.fdopen(ready, "rb") as file:
             begun = file.read(1)
         if not begun:
@@ -162,10 +164,14 @@ class KernelRecorder:
     def wait(self) -> None:
         """Until its records are whole."""
         try:
-            self._process.wait(PATIENCE)
+            status = self._process.wait(PATIENCE)
+            how = f"was ended by {signal.Signals(-status).name}" if status < 0 else "failed"
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            status = self._process.wait()
+            how = f"did not finish within {PATIENCE:g} s"
+        if status:
+            self.trouble = f"the kernel's recorder {how}: the record has what came before that"
         if not self._said.closed:
             self._said.seek(0)
             self.left += map(int, self._said.read().split())

@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -40,9 +40,18 @@ std::string proc(std::uint32_t process, const char* what) {
   return "/proc/" + std::to_string(process) + "/" + what;
 }
 
+// "" of what is gone, as it may be between two reads: a thread of which /proc tells can end at any
+// time.
 std::string read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string all;
+  char part[4096];
+  ssize_t got = 0;
+  while ((got = ::read(file, part, sizeof part)) > 0)
+    all.append(part, static_cast<std::size_t>(got));
+  ::close(file);
+  return got == 0 ? all : "";
 }
 
 // As much as is mapped of [from, from + bytes).

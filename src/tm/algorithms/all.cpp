@@ -1,5 +1,5 @@
-// all.cpp -- the list of algorithms, and what the core wants of some of them (engine.h). A new one is
-// a file of this folder and its name here, twice.
+// all.cpp -- the list of algorithms, and what the core wants of some of them (engine.h). A new one
+// is a file of this folder and its name here, twice.
 #include "tm/core/engine.h"
 
 namespace syncopate::tm {

@@ -1,5 +1,5 @@
-// A lock whose acquire is missing, and that tells thread sanitizers of itself: by its accesses alone
-// it orders nothing.
+// A lock whose acquire is missing, and that tells thread sanitizers of itself: by its accesses
+// alone it orders nothing.
 // Options: claims=0
 // Expect: 1 data race: .* are not ordered: data$
 #include <atomic>

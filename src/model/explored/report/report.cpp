@@ -71,8 +71,8 @@ class names {
     if (fresh) at->second = name_data(where);
     return at->second;
   }
-  // Of its own, where no table is beside it. Nothing for what is ours, and stands for what a library
-  // keeps.
+  // Of its own, where no table is beside it. Nothing for what is ours and stands for what a
+  // library keeps.
   static std::string object(address where) {
     if (where == 0 || (where >= layout::library && where < layout::library_end)) return {};
     const instrument::data_position p = instrument::data_position_of(where);

@@ -5,9 +5,9 @@
 // last relax() waits until one of them has a newer message with another value, and then does not
 // read the old one again: each turn of a spin loop reads something new, so loops are finite. Or the
 // loop gives up waiting (`jumps` times in a thread): it reads the same again, at the same places,
-// and time flies until it does something else, as loops with a count or a deadline do. A loop that never does is
-// known to be endless from then on, and is not tried that way again. When nothing else can run, a
-// waiting loop is made to give up; if it is endless, that is a livelock.
+// and time flies until it does something else, as loops with a count or a deadline do. A loop that
+// never does is known to be endless from then on, and is not tried that way again. When nothing
+// else can run, a waiting loop is made to give up; if it is endless, that is a livelock.
 //
 // With the option `turns`, a loop that has gone round so often without doing more than read waits
 // until it may give up. Where its locations have news by then, the execution is one of those in

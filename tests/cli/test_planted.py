@@ -145,12 +145,13 @@ class OtherPrograms:
 
 
 def first_finding(program: Path, wanted: str, run=recorded) -> dict:
-    """The first finding of the first run whose cause is the wanted one."""
+    """The first finding of the first run whose cause is the wanted one, and that says what to do:
+    where others have the processors there may be nothing to gain."""
     loads = []
     for _ in range(ATTEMPTS):
         with OtherPrograms() as others:
             findings = run(program)["findings"]
-        if findings and findings[0]["causes"][0] == wanted:
+        if findings and findings[0]["causes"][0] == wanted and findings[0]["do"]:
             return findings[0]
         loads.append(f"{others.share:.0%}")
         assert others.share >= LOADED, f"others had {loads[-1]} of the processors: {findings}"

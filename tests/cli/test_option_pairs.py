@@ -217,6 +217,7 @@ class Nothing:
 
     title = ""
     left = ()
+    trouble = None
 
     def __init__(self, *_, **__):
         pass

@@ -75,7 +75,7 @@ machine::~machine() {
   tx_.accesses.clear();
   tx_.undo.clear();
   tx_.old.clear();
-  memory_.begin_transaction(current_);
+  memory_.begin_transaction(threads_.current());
   if (tx_.copy == nullptr) tx_.copy = instrument::new_stack_copy();
   if (instrument::save(tx_.copy) == 0) return {cause::started, 0, false, false};
   return tx_.result;
@@ -96,8 +96,9 @@ void machine::commit_transaction(place from) {
   s.result = static_cast<std::int64_t>(cause::started);
   for (const transaction::word& w : tx_.words)
     if (w.wrote && !w.forgotten)
-      memory_.write_newest(current_, w.where, memory::peek(w.at, w.bytes), search_.depth());
-  const frozen_view* const ended = memory_.commit(current_);
+      memory_.write_newest(threads_.current(), w.where, memory::peek(w.at, w.bytes),
+                           search_.depth());
+  const frozen_view* const ended = memory_.commit(threads_.current());
   for (const transaction::word& w : tx_.words) {
     if (w.forgotten) continue;
     if (!w.wrote) memory_.note_transaction(w.where, w.seen, ended);
@@ -105,7 +106,7 @@ void machine::commit_transaction(place from) {
   }
   tx_.depth = 0;
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
 }
 
 // What loops that wait by transactions have seen (waiting.cpp).
@@ -115,13 +116,13 @@ void machine::note_words_polled(const transaction::word& w) {
     return;
   }
   std::erase_if(me().polls, [&](const polled& p) { return p.where == w.where; });
-  for (unsigned t = 0; t < count_; ++t) threads_[t].spins = false;
+  for (unsigned t = 0; t < threads_.count(); ++t) threads_[t].spins = false;
 }
 
 void machine::abort_transaction(const status& why) {
   for (auto u = tx_.undo.rbegin(); u != tx_.undo.rend(); ++u)
     std::memcpy(reinterpret_cast<void*>(u->at), &tx_.old[u->offset], u->bytes);
-  memory_.roll_back(current_);
+  memory_.roll_back(threads_.current());
   step& s = search_.now();
   s.touched = footprint_of(false);
   s.result = static_cast<std::int64_t>(why.why);
@@ -130,7 +131,7 @@ void machine::abort_transaction(const status& why) {
   for (const transaction::word& w : tx_.words) {
     const location& l = memory_.at(w.where);
     if (tx_.never_commits() || !w.read || l.fresh || l.order.back() != w.seen) continue;
-    memory_.learn(current_, w.where, w.seen);
+    memory_.learn(threads_.current(), w.where, w.seen);
     note_poll(w.where, w.seen);
   }
   tx_.result = why;
@@ -175,8 +176,8 @@ void machine::note_access(address at, std::size_t bytes, touch how, place from) 
   const bool atomic = how == touch::atomic_read || how == touch::atomic_write;
   if (!tx_.never_commits())
     if (const access_record* const other =
-            shadow_.races_with(at, bytes, atomic ? touch::atomic_read : touch::read, current_,
-                               memory_.of(current_).happened)) {
+            shadow_.races_with(at, bytes, atomic ? touch::atomic_read : touch::read,
+                               threads_.current(), memory_.of(threads_.current()).happened)) {
       const access_record record = *other;
       fail(failure_kind::race,
            "a transaction sees what thread " + std::to_string(record.thread) +
@@ -188,8 +189,9 @@ void machine::note_access(address at, std::size_t bytes, touch how, place from) 
 
 // It commits: now nobody may be in its way, and it is in the way of others.
 void machine::record_transactional(const transaction::touched& each) {
-  const access_record* const other = shadow_.access(each.at, each.bytes, each.how, current_,
-                                                    memory_.of(current_).happened, each.from);
+  const access_record* const other =
+      shadow_.access(each.at, each.bytes, each.how, threads_.current(),
+                     memory_.of(threads_.current()).happened, each.from);
   if (other == nullptr) return;
   const access_record record = *other;
   fail(failure_kind::race,
@@ -229,7 +231,7 @@ word machine::read_inside(address at, unsigned bytes, place from) {
   transaction::word& w = word_inside(at, bytes, from);
   if (!w.read && !w.wrote) {
     w.read = true;
-    w.seen = memory_.read_newest(current_, w.where);
+    w.seen = memory_.read_newest(threads_.current(), w.where);
   }
   note_access(at, bytes, touch::atomic_read, from);
   return memory::peek(at, bytes);

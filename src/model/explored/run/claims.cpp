@@ -11,7 +11,7 @@ namespace syncopate::explored {
 void machine::claim_order(address of, int side, bool acquires, place from) {
   if (!options_.claims) return;
   if (tx_.runs()) return;  // it ends as one step, in order with all before it
-  const clock before = memory_.of(current_).happened;
+  const clock before = memory_.of(threads_.current()).happened;
   auto& word = claims_[{of, side}];
   if (word == nullptr) word = std::make_unique<std::uint32_t>(0);
   modify(reinterpret_cast<address>(word.get()), sizeof *word, engine::operation::exchange, 0,
@@ -21,8 +21,8 @@ void machine::claim_order(address of, int side, bool acquires, place from) {
 
 // Where the thread has come to know more than by its accesses, the verdict rests on the claim.
 void machine::note_believed(clock before, place from) {
-  const clock& now = memory_.of(current_).happened;
-  before.at[current_] = now.at[current_];
+  const clock& now = memory_.of(threads_.current()).happened;
+  before.at[threads_.current()] = now.at[threads_.current()];
   if (before.includes(now)) return;
   std::vector<place>& known = verdict_.believed;
   if (std::find(known.begin(), known.end(), from) == known.end()) known.push_back(from);

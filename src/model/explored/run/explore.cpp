@@ -41,7 +41,7 @@ void machine::begin_threads() {
   memory_.reset();
   shadow_.reset();
   search_.begin();
-  for (thread& t : threads_) t.forget();
+  threads_.begin();
   futexes_.forget();
   gatherings_.forget();
   sharings_.forget();
@@ -70,7 +70,6 @@ void machine::begin_threads() {
 void machine::run_once(int (*program)()) {
   program_ = program;
   begin_threads();
-  count_ = 1;
   thread& main = threads_[0];
   main.now = thread_state::ready;
   main.entry = nullptr;
@@ -79,7 +78,7 @@ void machine::run_once(int (*program)()) {
   memory_.begin_thread(0, nullptr, 0);
   switch_to(0);
   // Back from end_execution().
-  for (unsigned t = count_; t-- > 0;) {
+  for (unsigned t = threads_.count(); t-- > 0;) {
     if (threads_[t].fiber != nullptr) instrument::destroy_fiber(threads_[t].fiber);
     threads_[t].fiber = nullptr;
   }
@@ -100,10 +99,10 @@ void machine::fiber_main(void* self) {
 
 unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place from) {
   abort_unfriendly();
-  if (count_ == max_threads)
+  if (threads_.is_full())
     fail(failure_kind::unsupported,
          "more than " + std::to_string(max_threads) + " threads in one execution", from);
-  const auto index = static_cast<thread_index>(count_++);
+  const auto index = threads_.add();
   thread& t = threads_[index];
   t.now = thread_state::ready;
   t.entry = entry;
@@ -111,16 +110,16 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
   t.stack_bytes = stack_bytes;
   if (options_.random)
     t.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
-  memory_.begin_thread(index, &memory_.of(current_), current_);
-  search_.past_of(index) = search_.past_of(current_);
-  verdict_.threads = std::max(verdict_.threads, count_);
+  memory_.begin_thread(index, &memory_.of(threads_.current()), threads_.current());
+  search_.past_of(index) = search_.past_of(threads_.current());
+  verdict_.threads = std::max(verdict_.threads, threads_.count());
   return index;
 }
 
 void machine::thread_exit() {
   abort_unfriendly();
   // (main's variables outlive the other threads as far as anybody can tell.)
-  if (current_ != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
+  if (threads_.current() != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
   me().now = thread_state::ended;
   const thread_index next = pick();
   switch_to(next);
@@ -180,7 +179,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   f = {};
   f.kind = kind;
   f.text = std::move(text);
-  f.thread = current_;
+  f.thread = threads_.current();
   f.where = where;
   f.callers = callers_of(where);
   f.other = other;
@@ -192,11 +191,11 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   if (!f.schedule.empty()) f.schedule += ' ';
   f.schedule += write_schedule(f.steps);
   const bool nobody_runs = kind == failure_kind::deadlock || kind == failure_kind::livelock;
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     failure::thread_end end;
     const thread& who = threads_[t];
     end.ended = who.now == thread_state::ended;
-    end.running = t == current_ && !nobody_runs;
+    end.running = t == threads_.current() && !nobody_runs;
     end.spins = who.spins || (who.now == thread_state::announced && who.next.recognized);
     end.reads_nothing = who.next.what == action::relax && who.next.recognized && who.polls.empty();
     end.parked = who.parked && who.next.what == action::expire;
@@ -209,7 +208,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
 void machine::tell_names() const {
   instrument::forget_blocks_and_threads();
   heap_.tell_names();
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     if (threads_[t].fiber == nullptr) continue;
     const auto stack = instrument::stack_of(threads_[t].fiber);
     const auto locals = instrument::tls_of(threads_[t].fiber);

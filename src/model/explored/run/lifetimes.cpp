@@ -18,10 +18,10 @@ namespace syncopate::explored {
 void machine::note_stack(address at, const char* what, place from) {
   using namespace instrument::layout;
   if (at < stacks || at >= stacks + stack_slots * stack_slot) return;
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     thread& owner = threads_[t];
     if (owner.fiber == nullptr) continue;
-    if (t != current_ && t != 0 && owner.now == thread_state::ended) {
+    if (t != threads_.current() && t != 0 && owner.now == thread_state::ended) {
       const auto locals = instrument::tls_of(owner.fiber);
       if (at >= locals.low && at < locals.high)
         fail(failure_kind::use_after_free,
@@ -30,7 +30,7 @@ void machine::note_stack(address at, const char* what, place from) {
              from);
     }
     if (at < owner.stack_low || at >= owner.stack_high) continue;
-    if (t != current_) check_alive(static_cast<thread_index>(t), at, what, from);
+    if (t != threads_.current()) check_alive(static_cast<thread_index>(t), at, what, from);
     owner.touched = std::min(owner.touched, at);
     return;
   }
@@ -41,7 +41,7 @@ void machine::check_alive(thread_index t, address at, const char* what, place fr
   // The last to leave what was there. (Those who left less later stand behind it.)
   const auto last = std::find_if(owner.lefts.rbegin(), owner.lefts.rend(),
                                  [&](const left_frames& l) { return l.up_to > at; });
-  if (last != owner.lefts.rend() && !memory_.of(current_).happened.covers(t, last->time))
+  if (last != owner.lefts.rend() && !memory_.of(threads_.current()).happened.covers(t, last->time))
     fail(failure_kind::race,
          std::string(what) + " and " + name(touch::leave) + " by thread " + std::to_string(t) +
              " are not ordered",
@@ -63,11 +63,11 @@ void machine::leave_frames(address up_to, place where) {
   thread& t = me();
   end_objects_on_stack(up_to);
   while (!t.lefts.empty() && t.lefts.back().up_to <= up_to) t.lefts.pop_back();
-  t.lefts.push_back({up_to, memory_.of(current_).happened.at[current_], where});
+  t.lefts.push_back({up_to, memory_.of(threads_.current()).happened.at[threads_.current()], where});
   const address low = std::exchange(t.touched, std::max(t.touched, up_to));
   if (low >= up_to) return;
   const access_record* const other =
-      shadow_.leave(low, up_to, current_, memory_.of(current_).happened, where);
+      shadow_.leave(low, up_to, threads_.current(), memory_.of(threads_.current()).happened, where);
   if (other == nullptr) return;
   const access_record record = *other;
   fail(failure_kind::race,
@@ -85,7 +85,9 @@ void machine::leaves(address up_to, place where) {
 
 // A block is there for others as soon as its allocation is in order before what they do.
 void machine::check_order_behind(const heap_block& b, address at, const char* what, place from) {
-  if (b.thread == current_ || memory_.of(current_).happened.covers(b.thread, b.time)) return;
+  if (b.thread == threads_.current() ||
+      memory_.of(threads_.current()).happened.covers(b.thread, b.time))
+    return;
   fail(failure_kind::race,
        std::string(what) + " and the allocation of the memory by thread " +
            std::to_string(b.thread) + " are not ordered",
@@ -113,17 +115,18 @@ void machine::hold_object(address at, std::size_t bytes, const char* what, int b
 }
 
 void machine::begin_wait(address condition, address mutex, place from) {
-  const clock& own = memory_.of(current_).happened;
-  if (const auto* const w = objects_.conflicting(condition, mutex, current_, own))
+  const clock& own = memory_.of(threads_.current()).happened;
+  if (const auto* const w = objects_.conflicting(condition, mutex, threads_.current(), own))
     fail(failure_kind::check,
          "wait at a condition variable while thread " + std::to_string(w->thread) +
              " waits there with another mutex",
          from, w->where);
-  objects_.begin_wait({condition, mutex, from, current_, 0});
+  objects_.begin_wait({condition, mutex, from, threads_.current(), 0});
 }
 
 void machine::end_wait(address condition) {
-  objects_.end_wait(condition, current_, memory_.of(current_).happened.at[current_]);
+  objects_.end_wait(condition, threads_.current(),
+                    memory_.of(threads_.current()).happened.at[threads_.current()]);
 }
 
 // The bytes are something else now.

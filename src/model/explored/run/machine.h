@@ -25,7 +25,7 @@
 #include "model/explored/search/trace.h"
 #include "object_table.h"
 #include "options.h"
-#include "thread.h"
+#include "thread_table.h"
 
 #include <algorithm>
 #include <array>
@@ -150,7 +150,7 @@ class machine {
   unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place);
   [[noreturn]] void thread_exit();
   [[noreturn]] void finish(engine::end how, int status, const char* message, place where);
-  [[nodiscard]] unsigned current() const noexcept { return current_; }
+  [[nodiscard]] unsigned current() const noexcept { return threads_.current(); }
   [[nodiscard]] const options& limits() const noexcept { return options_; }
 
   // The program crashed (a signal).
@@ -169,7 +169,7 @@ class machine {
  private:
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
-  thread& me() noexcept { return threads_[current_]; }
+  thread& me() noexcept { return threads_.running(); }
   void regain_patience() noexcept { me().regain_patience(); }
   void act() noexcept { me().act(); }
   void forget_visits() noexcept { me().forget_visits(); }
@@ -330,7 +330,7 @@ class machine {
   void add_sharers(address, bool exclusive);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);
   void add_symmetric(const symmetric_steps::last_of_each& steps) {
-    symmetric_.add(steps, count_, current_);
+    symmetric_.add(steps, threads_.count(), threads_.current());
   }
 
   // transactions.cpp
@@ -365,9 +365,7 @@ class machine {
   shadow shadow_;
   search search_;
   sites sites_;
-  std::array<thread, max_threads> threads_;
-  unsigned count_ = 0;  // threads of this execution
-  thread_index current_ = 0;
+  thread_table threads_;
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
   by_address<futex> futexes_;

@@ -20,10 +20,10 @@ constexpr choices one(choice c) noexcept { return choices{1} << c; }
 // That its time is over finds a take having read what it cannot change, as await().
 void machine::expire_take(step& s, const operation& op, std::uint64_t until) {
   count(s, me().timeouts);
-  auto& time = memory_.of(current_).time;
+  auto& time = memory_.of(threads_.current()).time;
   time = std::max(time, until - start_of_time + 1);
   const choice chosen = s.chosen;
-  const choices all = memory_.readable(current_, s.where, false);
+  const choices all = memory_.readable(threads_.current(), s.where, false);
   s.chosen = chosen == time_out ? static_cast<choice>(std::bit_width(all) - 1) : chosen - in_vain;
   record_claims(op);
   (void)finish_read(s, op, std::memory_order_relaxed);
@@ -34,7 +34,8 @@ void machine::expire_take(step& s, const operation& op, std::uint64_t until) {
 void machine::note_acceptable(const operation& op) {
   if (!search_.is_new()) return;
   const location& l = memory_.at(op.where);
-  for (choices all = memory_.readable(current_, op.where, false); all != 0; all &= all - 1) {
+  for (choices all = memory_.readable(threads_.current(), op.where, false); all != 0;
+       all &= all - 1) {
     const message_id m = memory_.named(l, static_cast<choice>(std::countr_zero(all)));
     if (accepts(op, memory_.get(m).value)) search_.add_acceptable(m);
   }
@@ -60,11 +61,11 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
     const message_id source = memory_.named(memory_.at(s.where), s.chosen);
     note_acceptable(op);
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
-    memory_.follow_transactions(current_, s.where, source);
+    memory_.follow_transactions(threads_.current(), s.where, source);
     finish_write(s, op, next(context, value), s.chosen, order, source);
   }
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return !expired;
 }
 
@@ -88,10 +89,10 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
   step& s = take_turn(op);
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const auto old = static_cast<std::uint64_t>(finish_read(s, op, order));
-  memory_.follow_transactions(current_, s.where, source);
+  memory_.follow_transactions(threads_.current(), s.where, source);
   finish_write(s, op, next(context, old), s.chosen, order, source);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return old;
 }
 
@@ -113,12 +114,12 @@ choices machine::who_is_told(thread_index t) {
 }
 
 gathering::part machine::my_part(bool asks) {
-  return {current_, asks, search_.depth() + 1, memory_.release(current_),
-          memory_.of(current_).time};
+  return {threads_.current(), asks, search_.depth() + 1, memory_.release(threads_.current()),
+          memory_.of(threads_.current()).time};
 }
 
 void machine::acquire_from(const gathering::part& p) {
-  memory_.acquire(current_, *p.view, p.time);
+  memory_.acquire(threads_.current(), *p.view, p.time);
   search_.add_source(p.step);
 }
 
@@ -139,7 +140,7 @@ std::uint64_t machine::arrive(address at, unsigned group, bool asks, place from)
   g.arrived.push_back(my_part(asks));
   if ((before + 1) % group == 0) g.told.push_back(s.chosen);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return before / group;
 }
 
@@ -154,10 +155,10 @@ bool machine::leave(address at, std::uint64_t group_number, unsigned group, plac
   gathering& g = gatherings_.at(at);
   for (std::size_t i = 0; i < op.expected; ++i) acquire_from(g.arrived[i]);
   g.left.push_back(my_part(false));
-  const bool told = g.told[group_number] == choice{current_} + 1;
+  const bool told = g.told[group_number] == choice{threads_.current()} + 1;
   s.result = told ? 1 : 0;
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return told;
 }
 
@@ -172,7 +173,7 @@ void machine::dismiss(address at, place from) {
   step& s = take_turn(op);
   for (const gathering::part& p : gatherings_.at(at).left) acquire_from(p);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
 }
 
 // ---- reader-writer locks ----------------------------------------------------------------------
@@ -222,12 +223,12 @@ bool machine::share(address at, bool exclusive, place from) {
   else ++lock.readers;
   for (const sharing::part& p : lock.all) {
     if (p.view == nullptr || !(p.exclusive || exclusive)) continue;
-    memory_.acquire(current_, *p.view, p.time);
+    memory_.acquire(threads_.current(), *p.view, p.time);
     search_.add_source(p.step);
   }
-  lock.all.push_back({current_, exclusive, search_.depth() + 1, nullptr, 0});
+  lock.all.push_back({threads_.current(), exclusive, search_.depth() + 1, nullptr, 0});
   end_turn(*s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return true;
 }
 
@@ -237,10 +238,10 @@ bool machine::unshare(address at, bool exclusive, place from) {
   sharing& lock = sharing_at(at);
   if (exclusive) lock.writer = false;
   else if (lock.readers != 0) --lock.readers;
-  lock.all.push_back({current_, exclusive, search_.depth() + 1, memory_.release(current_),
-                      memory_.of(current_).time});
+  lock.all.push_back({threads_.current(), exclusive, search_.depth() + 1,
+                      memory_.release(threads_.current()), memory_.of(threads_.current()).time});
   end_turn(*s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return true;
 }
 

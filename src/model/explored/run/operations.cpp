@@ -64,8 +64,8 @@ void machine::touch_atomic(const operation& op, bool writes) {
   note_stack(op.at, "an atomic access", op.from);
   if (harmless_.has_some_in(op.at, op.bytes) != harmless_bytes::none) return;
   const access_record* const other =
-      shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
-                     memory_.of(current_).happened, op.from);
+      shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read,
+                     threads_.current(), memory_.of(threads_.current()).happened, op.from);
   if (other != nullptr) {
     const access_record record = *other;
     fail(failure_kind::race,
@@ -121,7 +121,7 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
   const std::uint32_t behind = memory_.get(p->seen).position - l.first_position;
   bool raised = false;
   seen =
-      memory_.read(current_, p->where, static_cast<choice>(l.order.size() - 1 - behind),
+      memory_.read(threads_.current(), p->where, static_cast<choice>(l.order.size() - 1 - behind),
                    order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
   note_poll(p->where, seen);
   return true;
@@ -152,21 +152,23 @@ void machine::note_write_after_load(location_id where, std::memory_order order) 
   if (!t.loaded_weakly && releases(order)) return;
   t.writes_after_load = true;
   unsigned many = 0;
-  for (unsigned other = 0; other < count_; ++other) many += threads_[other].writes_after_load;
+  for (unsigned other = 0; other < threads_.count(); ++other)
+    many += threads_[other].writes_after_load;
   verdict_.load_buffering |= many > 1;
 }
 
 void machine::record_reading(step& s) {
-  const auto& newest = memory_.of(current_).newest;
-  memory_.at(s.where).readings.push_back(
-      {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
+  const auto& newest = memory_.of(threads_.current()).newest;
+  memory_.at(s.where).readings.push_back({search_.depth(),
+                                          s.where < newest.size() ? newest[s.where] : 0,
+                                          memory_.of(threads_.current()).time});
 }
 
 // The read-modify-writes without which the compare-exchange or take could have succeeded. (S is no
 // reason to leave one out: what has moved it can come later, too.)
 void machine::record_claims(const operation& op) {
   const location& l = memory_.at(op.where);
-  const choices all = memory_.readable(current_, op.where, false) >> 1;
+  const choices all = memory_.readable(threads_.current(), op.where, false) >> 1;
   for (choice c = 0; all >> c != 0; ++c) {
     const message& claimer = memory_.get(memory_.named(l, c));
     if (claimer.by_rmw && claimer.step != 0 &&
@@ -180,7 +182,7 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   const bool sc = order == std::memory_order_seq_cst;
   record_reading(s);
   bool raised = false;
-  const message_id m = memory_.read(current_, s.where, s.chosen, order, raised);
+  const message_id m = memory_.read(threads_.current(), s.where, s.chosen, order, raised);
   const message& from = memory_.get(m);
   s.order = order;
   s.before = from.value;
@@ -196,8 +198,8 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
                            std::memory_order order, message_id rmw_of, continues sequence) {
   touch_atomic(op, true);
   bool raised = false;
-  const message_id m = memory_.write(current_, s.where, behind, value, order, search_.depth(),
-                                     raised, rmw_of, sequence);
+  const message_id m = memory_.write(threads_.current(), s.where, behind, value, order,
+                                     search_.depth(), raised, rmw_of, sequence);
   s.wrote = true;
   s.order = order;
   s.after = value;
@@ -211,7 +213,7 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
   }
   forget_visits();
   std::erase_if(me().polls, [&](const polled& p) { return p.where == s.where; });
-  for (unsigned t = 0; t < count_; ++t) threads_[t].spins = false;
+  for (unsigned t = 0; t < threads_.count(); ++t) threads_[t].spins = false;
 }
 
 // ---- atomic accesses --------------------------------------------------------------------------
@@ -229,7 +231,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   const word value = finish_read(s, op, order);
   note_look_outside(s, value);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return value;
 }
 
@@ -247,11 +249,12 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
   step& s = take_turn(op);
   s.stale = s.chosen;
   if (order == std::memory_order_seq_cst)
-    memory_.follow_transactions(current_, s.where, memory_.named(memory_.at(s.where), s.chosen));
+    memory_.follow_transactions(threads_.current(), s.where,
+                                memory_.named(memory_.at(s.where), s.chosen));
   finish_write(s, op, op.operand, s.chosen, order, 0,
                older ? continues::its_own : continues::nothing);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
 }
 
 word machine::modify(address at, unsigned bytes, engine::operation how, word operand,
@@ -276,10 +279,10 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   step& s = take_turn(op);
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const word old = finish_read(s, op, order);
-  memory_.follow_transactions(current_, s.where, source);
+  memory_.follow_transactions(threads_.current(), s.where, source);
   finish_write(s, op, apply(how, old, operand, bytes), s.chosen, order, source);
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return old;
 }
 
@@ -335,7 +338,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   if (exchanged) {
     regain_patience();
     me().rounds_of.clear();
-    memory_.follow_transactions(current_, s.where, source);
+    memory_.follow_transactions(threads_.current(), s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   } else {
     note_look_outside(s, found);
@@ -347,7 +350,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     forget_visits();
   }
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   expected = found;
   return exchanged;
 }
@@ -357,16 +360,16 @@ void machine::fence(std::memory_order order, place from) {
   if (order == std::memory_order_relaxed || tx_.runs()) return;
   if (order != std::memory_order_seq_cst) {
     // Changes what this thread knows only.
-    memory_.fence(current_, order);
-    memory_.tick(current_);
+    memory_.fence(threads_.current(), order);
+    memory_.tick(threads_.current());
     return;
   }
   act();
   step& s = take_turn(make(action::fence, 0, 0, order, from));
-  memory_.fence(current_, order);
+  memory_.fence(threads_.current(), order);
   s.is_sc = true;
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
 }
 
 // ---- plain accesses and the heap --------------------------------------------------------------
@@ -394,9 +397,10 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   check_allocated(at, writes ? "a write" : "a read", from);
   note_stack(at, writes ? "a write" : "a read", from);
   const access_record* const other =
-      is_ignored(at, bytes, writes) ? nullptr
-                                    : shadow_.access(at, bytes, writes ? touch::write : touch::read,
-                                                     current_, memory_.of(current_).happened, from);
+      is_ignored(at, bytes, writes)
+          ? nullptr
+          : shadow_.access(at, bytes, writes ? touch::write : touch::read, threads_.current(),
+                           memory_.of(threads_.current()).happened, from);
   if (other != nullptr) {
     const access_record record = *other;
     fail(failure_kind::race,
@@ -429,7 +433,8 @@ void machine::allocated(address at, std::size_t bytes, place from) {
   heap_.end(at, bytes);
   // (What the C library allocates for itself it hands to threads in ways that are not seen.)
   if (from != nullptr)
-    heap_.begin(at, {bytes, current_, memory_.of(current_).happened.at[current_], from});
+    heap_.begin(at, {bytes, threads_.current(),
+                     memory_.of(threads_.current()).happened.at[threads_.current()], from});
   end_objects(at, bytes);
 }
 
@@ -454,19 +459,20 @@ void machine::freed(address at, std::size_t bytes, place from) {
   check_allocated(at, "the release", from);
   end_objects_with_memory(at, bytes, from);
   heap_.end(at, bytes);
-  fail_unordered_release(
-      shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from),
-      from);
+  fail_unordered_release(shadow_.access(at, bytes, touch::release, threads_.current(),
+                                        memory_.of(threads_.current()).happened, from),
+                         from);
   forget_visits();
   heap_.note_freed(at, bytes, from);
   memory_.overwrite(at, bytes);
-  shadow_.add_freed({at, bytes, current_, from});
+  shadow_.add_freed({at, bytes, threads_.current(), from});
 }
 
 // (Who comes later crashes.)
 void machine::unmapped(address at, std::size_t bytes, place from) {
-  fail_unordered_release(
-      shadow_.races_with(at, bytes, touch::release, current_, memory_.of(current_).happened), from);
+  fail_unordered_release(shadow_.races_with(at, bytes, touch::release, threads_.current(),
+                                            memory_.of(threads_.current()).happened),
+                         from);
   forget_visits();
   memory_.overwrite(at, bytes);
   end_objects(at, bytes);

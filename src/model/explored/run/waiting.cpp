@@ -70,7 +70,7 @@ bool machine::goes_round_in_vain(const thread& who) const {
 // Nobody can run: whether a loop that goes round in vain would read something else in the end, when
 // all that was written is visible.
 bool machine::somebody_goes_round_in_vain() const {
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
     if (who.now != thread_state::announced || who.next.what != action::relax ||
         !goes_round_in_vain(who))
@@ -108,7 +108,7 @@ std::vector<loop> machine::places_of_turn() {
   std::vector<loop> all;
   for (std::uint32_t i = search_.depth(); i-- > 0;) {
     const step& s = search_.at(i);
-    if (s.thread != current_) continue;
+    if (s.thread != threads_.current()) continue;
     if (s.what == action::relax) break;
     const bool reads = s.what == action::load || s.what == action::compare_exchange;
     const loop at{s.from, s.callers};
@@ -121,7 +121,7 @@ void machine::relax(place from) {
   abort_unfriendly();
   thread& t = me();
   forget_visits();
-  auto& time = memory_.of(current_).time;
+  auto& time = memory_.of(threads_.current()).time;
   time += little;
   if (t.patience_lost != 0) {
     t.ignored = 0;
@@ -171,7 +171,7 @@ void machine::take_news(step& s) {
       const message& news = memory_.get(m);
       if (news.position <= seen.position || news.value == seen.value) continue;
       s.source = news.step;
-      memory_.learn(current_, p.where, m);
+      memory_.learn(threads_.current(), p.where, m);
       note_other_news(p, m);
       break;
     }
@@ -189,7 +189,7 @@ void machine::note_other_news(const polled& p, message_id taken) {
   const std::uint32_t by = memory_.get(taken).step;
   if (by == 0 || !search_.is_new()) return;
   const thread_index writer = search_.at(by - 1).thread;
-  if (search_.past_of(current_).covers(writer, by)) return;
+  if (search_.past_of(threads_.current()).covers(writer, by)) return;
   const word known = memory_.get(p.seen).value;
   for (const message_id m : memory_.at(p.where).order) {
     const message& other = memory_.get(m);
@@ -240,9 +240,10 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   const bool expired = chosen == time_out || (op.timed && chosen >= in_vain);
   if (expired) {
     count(s, me().timeouts);
-    auto& time = memory_.of(current_).time;
+    auto& time = memory_.of(threads_.current()).time;
     time = std::max(time, until - start_of_time + 1);
-    const choices all = memory_.readable(current_, s.where, order == std::memory_order_seq_cst);
+    const choices all =
+        memory_.readable(threads_.current(), s.where, order == std::memory_order_seq_cst);
     s.chosen = chosen == time_out ? static_cast<choice>(std::bit_width(all) - 1) : chosen - in_vain;
     value = static_cast<std::uint64_t>(finish_read(s, op, std::memory_order_relaxed));
     s.chosen = chosen;
@@ -252,7 +253,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
   }
   end_turn(s);
-  memory_.tick(current_);
+  memory_.tick(threads_.current());
   return !expired;
 }
 
@@ -290,7 +291,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     const bool sleeps = value == expected;
     s.result = sleeps ? 0 : 1;
     end_turn(s);
-    memory_.tick(current_);
+    memory_.tick(threads_.current());
     if (!sleeps) return park_result::value_changed;
   }
   lie_down(at, bitset, until != nullptr);
@@ -320,14 +321,14 @@ syncopate::machine::park_result machine::sleep(operation op,
   if (!t.woken) announce(op);
   t.parked = false;
   if (t.woken) {
-    search_.past_of(current_).join(search_.at(t.woken_by - 1).past);
+    search_.past_of(threads_.current()).join(search_.at(t.woken_by - 1).past);
     return park_result::woken;
   }
   step& s = turn();
   const bool expired = s.chosen == time_out;
   if (expired) {
     count(s, me().timeouts);
-    auto& time = memory_.of(current_).time;
+    auto& time = memory_.of(threads_.current()).time;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
     t.expired = true;
@@ -342,7 +343,7 @@ syncopate::machine::park_result machine::sleep(operation op,
 // As choices: the n-th thread parked at the address.
 choices machine::waiters(address at, std::uint32_t bitset) const {
   choices all = 0;
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& w = threads_[t];
     if (w.parked && !w.woken && w.parked_at == at && (w.parked_bitset & bitset) != 0)
       all |= one(static_cast<choice>(t));
@@ -361,12 +362,12 @@ void machine::unpark(thread_index t) {
   // No synchronization in the sense of the language; but on every machine the sleeper then sees at
   // least what its waker has seen of the word.
   if (w.parked_word != memory::none) {
-    const auto& newest = memory_.of(current_).newest;
+    const auto& newest = memory_.of(threads_.current()).newest;
     if (w.parked_word < newest.size() && newest[w.parked_word] != 0)
       memory_.learn(t, w.parked_word, newest[w.parked_word]);
   }
   auto& time = memory_.of(t).time;
-  time = std::max(time, memory_.of(current_).time);
+  time = std::max(time, memory_.of(threads_.current()).time);
   if (!sleeps) return;
   w.now = thread_state::ready;
   w.next = {};
@@ -377,8 +378,8 @@ void machine::unpark(thread_index t) {
 void machine::note_disjoint_waiters(address at, std::uint32_t bitset, thread_set chosen) {
   if (parks_ordered_) return;
   const choices left = waiters(at, bitset);
-  for (unsigned c = 0; c < count_; ++c)
-    for (unsigned t = 0; (chosen >> c & 1) != 0 && t < count_; ++t)
+  for (unsigned c = 0; c < threads_.count(); ++c)
+    for (unsigned t = 0; (chosen >> c & 1) != 0 && t < threads_.count(); ++t)
       if (t != c && (left >> t & 1) != 0 &&
           (threads_[c].parked_bitset & threads_[t].parked_bitset) == 0)
         parks_ordered_ = begins_anew_ = true;
@@ -401,7 +402,7 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
     auto best = static_cast<thread_index>(std::countr_zero(all));
     if (s.chosen != only && (all >> s.chosen & 1) != 0) best = static_cast<thread_index>(s.chosen);
     else
-      for (unsigned t = 0; t < count_; ++t)
+      for (unsigned t = 0; t < threads_.count(); ++t)
         if ((all >> t & 1) != 0 && threads_[t].parked_order < threads_[best].parked_order)
           best = static_cast<thread_index>(t);
     unpark(best);
@@ -428,7 +429,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
   for (;;) {
     thread* first = nullptr;
     unsigned index = 0;
-    for (unsigned t = 0; t < count_; ++t) {
+    for (unsigned t = 0; t < threads_.count(); ++t) {
       thread& w = threads_[t];
       if (!w.parked || w.woken || w.parked_at != from || (moved & bit(t)) != 0) continue;
       if (first == nullptr || w.parked_order < first->parked_order) first = &w, index = t;
@@ -457,7 +458,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
 
 void machine::sleep_until(const syncopate::machine::deadline& until, place from) {
   abort_unfriendly();
-  auto& time = memory_.of(current_).time;
+  auto& time = memory_.of(threads_.current()).time;
   time = std::max(time, deadline_ns(until));
   relax(from);
 }
@@ -485,9 +486,9 @@ bool machine::much_time_passes() {
       s.dozing = before.dozing;
     }
     s.local = s.settled = true;
-    s.thread = current_;
-    s.awake = s.to_try = bit(current_);
-    s.enabled |= bit(current_);
+    s.thread = threads_.current();
+    s.awake = s.to_try = bit(threads_.current());
+    s.enabled |= bit(threads_.current());
     s.what = action::time;
     s.chosen = 0;
     if (replay_.is_on()) {
@@ -509,7 +510,7 @@ bool machine::much_time_passes() {
 
 std::uint64_t machine::ticks() {
   forget_visits();
-  auto& time = memory_.of(current_).time;
+  auto& time = memory_.of(threads_.current()).time;
   time += little;
   if (much_time_passes()) time += much;
   return start_of_time + time;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace syncopate::explored {
 
@@ -13,7 +12,7 @@ namespace syncopate::explored {
 void machine::collect_of_transaction(const step& s) {
   std::array<std::uint32_t, max_threads> last{};
   const auto add = [&](const std::array<std::uint32_t, max_threads>& steps) {
-    for (unsigned t = 0; t < count_; ++t) last[t] = std::max(last[t], steps[t]);
+    for (unsigned t = 0; t < threads_.count(); ++t) last[t] = std::max(last[t], steps[t]);
   };
   add(s.touched->committed ? transaction_step_ : commit_step_);
   if (s.touched->committed) add(sc_step_);
@@ -47,7 +46,7 @@ std::optional<std::uint32_t> machine::takes_before(const operation& op, std::uin
 // seen: the oldest message that the await's thread could read without S.
 void machine::note_disabling(const operation& op, message_id seen) {
   const location& l = memory_.at(op.where);
-  const clock& own = search_.past_of(current_);
+  const clock& own = search_.past_of(threads_.current());
   message_id floor = l.sc_floor;
   auto move = l.sc_moves.rbegin();
   bool disables = false;
@@ -56,7 +55,8 @@ void machine::note_disabling(const operation& op, message_id seen) {
     const step& s = search_.at(i);
     const bool moves = s.what == action::fence || s.what == action::transaction ||
                        (s.where == op.where && (s.wrote || s.raised_sc));
-    if (!s.is_sc || !moves || s.thread == current_ || own.covers(s.thread, i + 1)) continue;
+    if (!s.is_sc || !moves || s.thread == threads_.current() || own.covers(s.thread, i + 1))
+      continue;
     const auto source =
         takes_before(op, i, std::max(memory_.get(seen).position, memory_.get(floor).position));
     if (source && disables) search_.add_hidden(i, *source);
@@ -117,17 +117,16 @@ void machine::note_blocked_share(unsigned t) {
   const operation& op = threads_[t].next;
   if (may_share(op)) return;
   symmetric_.clear();
-  const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+  const thread_table::as_if_running as(threads_, t);
   add_sharers(op.at, op.expected != 0);
-  search_.blocked(current_, memory::none, symmetric_.data(), symmetric_.size());
-  current_ = running;
+  search_.blocked(threads_.current(), memory::none, symmetric_.data(), symmetric_.size());
 }
 
 // Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
 // come before what has moved S, and takes before what has taken it. (All others wait for what can
 // still be read later.)
 void machine::note_blocked() {
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     const operation& op = threads_[t].next;
     if (threads_[t].now == thread_state::announced && op.what == action::take) note_blocked_take(t);
     if (threads_[t].now == thread_state::announced && op.what == action::share)
@@ -137,13 +136,12 @@ void machine::note_blocked() {
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
       continue;
     symmetric_.clear();
-    const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+    const thread_table::as_if_running as(threads_, t);
     add_symmetric(fence_step_);
     add_symmetric(memory_.at(op.where).sc_change_step);
-    const auto& newest = memory_.of(current_).newest;
+    const auto& newest = memory_.of(threads_.current()).newest;
     note_disabling(op, op.where < newest.size() ? newest[op.where] : 0);
-    search_.blocked(current_, op.where, symmetric_.data(), symmetric_.size());
-    current_ = running;
+    search_.blocked(threads_.current(), op.where, symmetric_.data(), symmetric_.size());
   }
   symmetric_.clear();
 }
@@ -152,10 +150,9 @@ void machine::note_blocked_take(unsigned t) {
   const operation& op = threads_[t].next;
   const auto newest = [&](choices all) { return all & ((choices{1} << max_choices) - 1); };
   if (newest(available(static_cast<thread_index>(t))) != 0) return;
-  const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+  const thread_table::as_if_running as(threads_, t);
   record_claims(op);
-  search_.blocked(current_, op.where, nullptr, 0);
-  current_ = running;
+  search_.blocked(threads_.current(), op.where, nullptr, 0);
 }
 
 void machine::collect_of_futex(address at, const step& s) {

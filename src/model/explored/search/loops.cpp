@@ -38,9 +38,9 @@ address machine::end_of_stack(thread_index t) const {
 // The program's part of the calling thread's stack; empty if it is not known.
 std::span<const unsigned char> machine::program_stack() const {
   if (stack_ != nullptr) return stack_();
-  const thread& t = threads_[current_];
+  const thread& t = threads_[threads_.current()];
   if (t.stands == 0) return {};
-  const address end = end_of_stack(current_);
+  const address end = end_of_stack(threads_.current());
   if (t.stands >= end || end - t.stands > most_stack) return {};
   return {reinterpret_cast<const unsigned char*>(t.stands), end - t.stands};
 }
@@ -101,7 +101,7 @@ std::uint32_t machine::turn_since(std::uint32_t reads) {
   if (reads != step::no_turn && (std::none_of(t.polls.begin(), t.polls.end(), in_turn) ||
                                  std::any_of(t.polls.begin(), t.polls.end(), differs)))
     reads = step::no_turn;
-  const std::uint32_t last = search_.past_of(current_).at[current_];
+  const std::uint32_t last = search_.past_of(threads_.current()).at[threads_.current()];
   if (last == 0) return step::no_turn;
   std::uint32_t& known = search_.at(last - 1).turn_since;
   if (known == step::not_looked) known = reads;

@@ -33,7 +33,7 @@ void machine::announce(const operation& op) {
   if (me().stands != 0) me().deepest = std::min(me().deepest, me().stands);
   me().now = thread_state::announced;
   const thread_index next = pick();
-  if (next != current_) switch_to(next);
+  if (next != threads_.current()) switch_to(next);
 }
 
 step& machine::take_turn(const operation& op) {
@@ -260,7 +260,7 @@ choices machine::news_of(const operation& op, choices all, message_id since) con
 void machine::inherit_sleep(step& s) {
   if (search_.depth() == 0 || options_.every_order || options_.random) return;
   const step& before = search_.at(search_.depth() - 1);
-  for (unsigned t = 0; t < count_; ++t)
+  for (unsigned t = 0; t < threads_.count(); ++t)
     // (Whom the step has woken is before another operation now.)
     if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == thread_state::announced &&
         threads_[t].announced_at < search_.depth() &&
@@ -281,7 +281,7 @@ void machine::prepare(step& s) {
     s.preemptions = static_cast<std::uint16_t>(before.preemptions + (preempted ? 1 : 0));
   }
   inherit_sleep(s);
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
     if (who.now != thread_state::announced || who.spins || who.late) continue;
     choices all = one(only);
@@ -325,14 +325,14 @@ void machine::settle(step& s) {
 // ---- whose turn -------------------------------------------------------------------------------
 
 bool machine::all_idle() const noexcept {
-  for (unsigned t = 0; t < count_; ++t)
+  for (unsigned t = 0; t < threads_.count(); ++t)
     if (threads_[t].now != thread_state::ended) return false;
   return true;
 }
 
 thread_index machine::pick() {
   // New and woken threads first run up to their next operation: that is no step.
-  for (unsigned t = 0; t < count_; ++t)
+  for (unsigned t = 0; t < threads_.count(); ++t)
     if (threads_[t].now == thread_state::ready) return static_cast<thread_index>(t);
   if (all_idle()) {
     note_late_awaits();
@@ -349,7 +349,7 @@ thread_index machine::pick() {
   }
   if (search_.is_known()) {
     const thread_index t = search_.now().thread;
-    if (t >= count_ || threads_[t].now != thread_state::announced)
+    if (t >= threads_.count() || threads_[t].now != thread_state::announced)
       fail(failure_kind::divergence,
            "the program did something else when the same choices were made again");
     const step& s = search_.now();
@@ -408,7 +408,7 @@ void machine::choose_thread(step& s) {
     const thread_set among = one_wakes ? s.enabled : others;
     const auto highest = [&] {
       unsigned best = max_threads;
-      for (unsigned t = 0; t < count_; ++t)
+      for (unsigned t = 0; t < threads_.count(); ++t)
         if ((among & bit(t)) != 0 &&
             (best == max_threads || threads_[t].priority > threads_[best].priority))
           best = t;
@@ -449,7 +449,7 @@ bool machine::reads_for_good() {
 bool machine::force(step& s) {
   unsigned least = max_threads;
   for (const bool spinners : {false, true})
-    for (unsigned t = 0; t < count_; ++t) {
+    for (unsigned t = 0; t < threads_.count(); ++t) {
       const thread& who = threads_[t];
       if (who.now != thread_state::announced || who.spins) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::take ||
@@ -468,7 +468,7 @@ bool machine::force(step& s) {
   s.settled = true;
   s.forced = true;
   s.chosen = who.next.what == action::relax ? impatient : time_out;
-  for (unsigned other = 0; other < count_; ++other)
+  for (unsigned other = 0; other < threads_.count(); ++other)
     search_.past_of(static_cast<thread_index>(least))
         .join(search_.past_of(static_cast<thread_index>(other)));
   return true;
@@ -513,10 +513,10 @@ void machine::note_late_awaits() {
 
 void machine::stuck(const char* if_one_spins) {
   note_late_awaits();  // also where others have come too late in vain: without these they may not
-  for (unsigned t = 0; t < count_; ++t)
+  for (unsigned t = 0; t < threads_.count(); ++t)
     if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
   bool spins = false;
-  for (unsigned t = 0; t < count_; ++t) {
+  for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
     spins |= !loops_may_stay_ &&
              (who.spins || (who.now == thread_state::announced && who.next.recognized));
@@ -530,7 +530,7 @@ void machine::stuck(const char* if_one_spins) {
 void machine::switch_to(thread_index next) {
   thread& to = threads_[next];
   if (to.now == thread_state::ready) to.now = thread_state::announced;
-  current_ = next;
+  threads_.run(next);
   if (to.fiber == nullptr) {
     to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
     const auto stack = instrument::stack_of(to.fiber);

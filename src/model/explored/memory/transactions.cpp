@@ -60,7 +60,7 @@ machine::~machine() {
   step& s = take_turn(op);
   verdict_.transactions = true;
   if (s.chosen != tx_runs) {
-    ++aborts_;
+    alternatives_.note_abort();
     me().polls.clear();  // that it has aborted is news enough for another turn of a loop
     const status why = injected(s.chosen);
     s.result = static_cast<std::int64_t>(why.why);

@@ -44,6 +44,12 @@ struct failure {
 enum class result : std::uint8_t { passed, failed, bounded };
 [[nodiscard]] const char* name(result) noexcept;
 
+// What could have happened beyond the options (options.h).
+struct withheld_choices {
+  bool timeouts = false, jumps = false, turns = false, spurious = false;
+  bool sequences = false;  // stores that break a release sequence and follow from a read in it
+};
+
 struct verdict {
   result how = result::passed;
   std::string bound;  // which limit
@@ -61,11 +67,7 @@ struct verdict {
   std::vector<std::string> assembly;  // places of what is not seen and may touch memory
   std::vector<std::string> calls;     // functions whose writes are not seen
   bool structs_unseen = false;        // those that calls take or return by value
-  // What could have happened beyond the options (options.h).
-  struct {
-    bool timeouts = false, jumps = false, turns = false, spurious = false;
-    bool sequences = false;  // stores that break a release sequence and follow from a read in it
-  } withheld;
+  withheld_choices withheld;
   // By which rules for release sequences the program's stores were judged (engine::sequences).
   struct {
     bool cxx20 = false, cxx11 = false;

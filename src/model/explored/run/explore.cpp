@@ -42,19 +42,13 @@ void machine::begin_threads() {
   shadow_.reset();
   search_.begin();
   threads_.begin();
-  futexes_.forget();
-  gatherings_.forget();
-  sharings_.forget();
+  meetings_.forget();
+  alternatives_.forget();
+  dependence_.forget();
   heap_.forget();
   objects_.forget();
   harmless_ = harmless_bytes::from_the_start();
-  parks_ = 0;
-  aborts_ = 0;
   tx_.depth = 0;
-  fence_step_.fill(0);
-  sc_step_.fill(0);
-  transaction_step_.fill(0);
-  commit_step_.fill(0);
   in_step_ = false;
   replay_.restart();
   outcome_ = outcome::running;
@@ -262,8 +256,8 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::complete && around.after) around.after();
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
-    if (replay_.is_on() && begins_anew_ && outcome_ == outcome::redundant) {
-      begins_anew_ = false;  // the same schedule, with readers in order
+    if (replay_.is_on() && assumed_.begins_anew() && outcome_ == outcome::redundant) {
+      assumed_.has_begun_anew();  // the same schedule, with readers in order
       --verdict_.executions;
       --verdict_.redundant;
       search_.forget();

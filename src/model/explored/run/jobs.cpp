@@ -134,7 +134,7 @@ struct found {
   std::uint64_t executions, redundant, cut, steps, longest;
   unsigned threads;
   bool load_buffering, signals, ignored, failed, begins_anew, too_many, dropped, usable;
-  bool parks_ordered, readers_ordered;
+  assumptions::state assumed;
   // Of the part's first step: what there is to choose, which its first execution has found out.
   bool settled, local;
   choice chosen;
@@ -152,7 +152,7 @@ struct found {
 bool machine::split(const surroundings& around) {
   const bool can = options_.jobs > 1 && !options_.random && options_.preemptions < 0 &&
                    options_.executions == 0 && options_.weaken == 0 && options_.sites.empty() &&
-                   !verdict_.transactions && !begins_anew_;
+                   !verdict_.transactions && !assumed_.begins_anew();
   if (!can || verdict_.executions % options_.split != 0) return false;
   if (shared_ == nullptr) {
     void* const memory = ::mmap(nullptr, sizeof(shared_jobs), PROT_READ | PROT_WRITE,
@@ -196,8 +196,7 @@ bool machine::split(const surroundings& around) {
       shared_->give(slot);
       return false;
     }
-    part p{root,           child,           ends[0], search_.at(root), endless_.size(),
-           parks_ordered_, readers_ordered_};
+    part p{root, child, ends[0], search_.at(root), assumed_.now()};
     search_.advance(p.at);
     parts_.push_back(std::move(p));
     return false;
@@ -210,7 +209,7 @@ bool machine::split(const surroundings& around) {
   ::close(ends[0]);
   parts_.clear();
   result_to_ = ends[1];
-  endless_given_ = endless_.size();
+  endless_given_ = assumed_.endless().size();
   search_.confine(root);
   verdict_ = {};
   verdict_.threads = 1;
@@ -224,10 +223,10 @@ bool machine::split(const surroundings& around) {
 // To the next execution that is to be run here. False: there is none.
 bool machine::go_on(const surroundings& around) {
   for (;;) {
-    if (begins_anew_) {
+    if (assumed_.begins_anew()) {
       abandon_parts(0);
       if (result_to_ >= 0) return false;
-      begins_anew_ = false;
+      assumed_.has_begun_anew();
       search_.forget();
       return true;
     }
@@ -259,8 +258,7 @@ bool machine::take_over(const surroundings& around) {
   const step& s = search_.at(at);
   const bool same = p->at.thread == s.thread && p->at.settled == s.settled &&
                     (!s.settled || p->at.chosen == s.chosen) && p->at.asleep == s.asleep &&
-                    p->at.awake == s.awake && p->endless == endless_.size() &&
-                    p->parks_ordered == parks_ordered_ && p->readers_ordered == readers_ordered_;
+                    p->at.awake == s.awake && p->assumed == assumed_.now();
   if (!same) {
     abandon_parts(at);
     return false;
@@ -335,10 +333,8 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   verdict_.bound = bound;
   if (f.too_many) memory_.note_too_many();
   if (f.dropped) search_.note_dropped();
-  begins_anew_ |= f.begins_anew;
-  parks_ordered_ |= f.parks_ordered;
-  readers_ordered_ |= f.readers_ordered;
-  endless_.insert(endless_.end(), endless.begin(), endless.end());
+  assumed_.join(f.assumed, f.begins_anew);
+  for (const loop& each : endless) assumed_.add_endless(each);
   for (search::request& r : asked) search_.ask(std::move(r));
   if (f.failed) repeat_failure(schedule, around);
   return true;
@@ -349,7 +345,8 @@ void machine::repeat_failure(const std::string& schedule, const surroundings& ar
   const verdict counted = verdict_;
   abandon_parts(0);
   search_.forget();
-  endless_.clear();  // a loop may give up in it that was found endless after that was chosen
+  assumed_
+      .forget_endless();  // a loop may give up in it that was found endless after that was chosen
   std::string steps = schedule;
   if (const std::size_t end = steps.find(' '); steps.substr(0, end).find('=') != std::string::npos)
     steps = end == std::string::npos ? "-" : steps.substr(end + 1);
@@ -377,9 +374,8 @@ void machine::hand_over() {
   f.signals = instrument::any_is_unmodeled;
   f.ignored = verdict_.ignored;
   f.failed = outcome_ == outcome::failed;
-  f.begins_anew = begins_anew_;
-  f.parks_ordered = parks_ordered_;
-  f.readers_ordered = readers_ordered_;
+  f.begins_anew = assumed_.begins_anew();
+  f.assumed = assumed_.now();
   f.too_many = memory_.had_too_many();
   f.dropped = search_.dropped();
   // (A program that does something else here may do so since this is another process.)
@@ -398,8 +394,9 @@ void machine::hand_over() {
   to.add_all(verdict_.bound);
   to.add_all(f.failed ? verdict_.what.schedule : std::string());
   to.add_all(verdict_.believed);
-  to.add_all(std::vector<loop>(endless_.begin() + static_cast<std::ptrdiff_t>(endless_given_),
-                               endless_.end()));
+  to.add_all(
+      std::vector<loop>(assumed_.endless().begin() + static_cast<std::ptrdiff_t>(endless_given_),
+                        assumed_.endless().end()));
   to.add(search_.kept_requests().size());
   for (const search::request& r : search_.kept_requests()) {
     to.add(r.step);

@@ -131,7 +131,7 @@ void machine::end_wait(address condition) {
 
 // The bytes are something else now.
 void machine::end_these_objects(address at, std::size_t bytes) {
-  sharings_.clear_within(at, bytes);
+  meetings_.sharings.clear_within(at, bytes);
   objects_.end(at, bytes);
 }
 

@@ -12,16 +12,18 @@
 // are; since programs without races cannot tell their order, they are no steps of the search.
 #pragma once
 
-#include "by_address.h"
+#include "ends.h"
 #include "harmless.h"
 #include "heap.h"
 #include "meetings.h"
 #include "model/explored/memory/shadow.h"
 #include "model/explored/report/sites.h"
 #include "model/explored/report/verdict.h"
+#include "model/explored/search/alternatives.h"
+#include "model/explored/search/assumptions.h"
+#include "model/explored/search/dependence.h"
 #include "model/explored/search/replay.h"
 #include "model/explored/search/search.h"
-#include "model/explored/search/symmetric.h"
 #include "model/explored/search/trace.h"
 #include "object_table.h"
 #include "options.h"
@@ -57,7 +59,7 @@ struct surroundings {
   std::span<const unsigned char> (*stack)() = nullptr;
 };
 
-class machine {
+class machine final : private ends {
  public:
   machine(const options& o);
   ~machine();
@@ -117,7 +119,9 @@ class machine {
   void begin_gathering(address);
   std::uint64_t arrive(address, unsigned group, bool asks, place);
   bool leave(address, std::uint64_t group_number, unsigned group, place);
-  [[nodiscard]] std::uint64_t arrived(address at) { return gatherings_.at(at).arrived.size(); }
+  [[nodiscard]] std::uint64_t arrived(address at) {
+    return meetings_.gatherings.at(at).arrived.size();
+  }
   void dismiss(address, place);  // waits until all have left
   // A reader-writer lock. Readers commute, as long as nobody looks at such a lock without waiting
   // for it: then share() and unshare() return false, and do nothing.
@@ -167,8 +171,6 @@ class machine {
   [[noreturn]] void loops_for_good(place where);
 
  private:
-  enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
-
   thread& me() noexcept { return threads_.running(); }
   void regain_patience() noexcept { me().regain_patience(); }
   void act() noexcept { me().act(); }
@@ -179,8 +181,7 @@ class machine {
     std::uint32_t step;
     int process, result;  // the latter: a pipe's end
     explored::step at;    // as it is then
-    std::size_t endless;  // loops that were known to be
-    bool parks_ordered, readers_ordered;
+    assumptions::state assumed;
   };
   struct shared_jobs;
   bool split(const surroundings&);
@@ -241,28 +242,20 @@ class machine {
   void end_turn(step&);
   void check_recorded(step&, const operation&);
   thread_index pick();
-  [[nodiscard]] choices news_of(const operation&, choices all, message_id since) const;
   void inherit_sleep(step&);
   void prepare(step&);
   [[nodiscard]] bool all_idle() const noexcept;
   void choose_thread(step&);
   void settle(step&);
-  choices available(thread_index);
-  choices unbroken(thread_index, location_id, choices);
-  choices timeout_of(const thread&);
-  choices spurious_of(const thread&);
-  choices with_vain(choices all, choices vain);
-  [[nodiscard]] choices distinct(thread_index, const operation&, choices all,
-                                 bool by_value = true) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   void sleep_on(step&);
   bool force(step&);
   bool reads_for_good();
   void note_endless();
   void switch_to(thread_index);
-  [[noreturn]] void end_execution(outcome);
+  [[noreturn]] void end_execution(outcome) override;
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
-                         place other = nullptr, address object = 0);
+                         place other = nullptr, address object = 0) override;
   [[noreturn]] void end_in_vain();
   [[noreturn]] void stuck(const char* if_one_spins = "threads spin on what nobody will change");
   [[nodiscard]] bool newest_is_awaited(const operation&) const;
@@ -272,7 +265,6 @@ class machine {
   void note_failure(failure_kind, std::string text, place where, place other, address object);
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
-  void note_transaction_made(const step&, std::uint32_t made);
   void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
@@ -282,12 +274,10 @@ class machine {
   // objects.cpp
   void note_acceptable(const operation&);
   void expire_take(step&, const operation&, std::uint64_t until);
-  [[nodiscard]] choices who_is_told(thread_index);
   void acquire_from(const gathering::part&);
   [[nodiscard]] gathering::part my_part(bool asks);
   sharing& sharing_at(address);
   step* step_of_sharing(action, address, bool exclusive, place);
-  [[nodiscard]] bool may_share(const operation&);
 
   // operations.cpp
   location_id location_of(address, unsigned bytes, place);
@@ -303,35 +293,11 @@ class machine {
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
-  void record_claims(const operation&);
   void check_freed(address at, std::size_t bytes, const char* what, place from) {
     if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
   }
   [[noreturn]] void fail_freed(address, std::size_t bytes, const char* what, place);
   void fail_unordered_release(const access_record*, place);
-
-  // dependence.cpp
-  [[nodiscard]] bool order_matters(thread_index, const step& done);
-  [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
-  [[nodiscard]] bool is_kept_by_s(thread_index, const step& done);
-  [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
-  [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
-  [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
-  void collect_symmetric(const step&);
-  [[nodiscard]] std::optional<std::uint32_t> takes_before(const operation&, std::uint32_t before,
-                                                          std::uint32_t first);
-  void note_disabling(const operation&, message_id seen);
-  void note_blocked();
-  void note_blocked_take(unsigned);
-  void note_blocked_share(unsigned);
-  void collect_of_transaction(const step&);
-  void collect_of_futex(address, const step&);
-  void collect_of_arrival(const step&);
-  void add_sharers(address, bool exclusive);
-  void add_parks(address, std::array<std::uint32_t, max_threads>& last);
-  void add_symmetric(const symmetric_steps::last_of_each& steps) {
-    symmetric_.add(steps, threads_.count(), threads_.current());
-  }
 
   // transactions.cpp
   [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
@@ -347,18 +313,12 @@ class machine {
   void write_inside(address, unsigned bytes, word value, place);
 
   // waiting.cpp
-  [[nodiscard]] bool is_endless(const loop&) const;
-  [[nodiscard]] choices news_for(const thread&) const;
-  [[nodiscard]] bool goes_round_in_vain(const thread&) const;
-  [[nodiscard]] bool somebody_goes_round_in_vain() const;
-  choices relax_choices(thread_index);
   void take_news(step&);
   void note_other_news(const polled&, message_id taken);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);
   void lie_down(address, std::uint32_t bitset, bool timed);
   syncopate::machine::park_result sleep(operation, const syncopate::machine::deadline*);
-  choices waiters(address, std::uint32_t bitset) const;
 
   const options options_;
   memory memory_;
@@ -366,24 +326,17 @@ class machine {
   search search_;
   sites sites_;
   thread_table threads_;
+  meetings meetings_;
+  assumptions assumed_;
+  replay replay_;
+  verdict verdict_;
+  alternatives alternatives_{options_,  memory_,  search_, threads_,
+                             meetings_, assumed_, replay_, verdict_.withheld};
+  dependence dependence_{memory_, search_, threads_, meetings_, assumed_, alternatives_};
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
-  by_address<futex> futexes_;
-  by_address<gathering> gatherings_;
-  by_address<sharing> sharings_;
-  bool parks_ordered_ = false;    // also those with disjoint bitsets (futex_order_matters)
-  bool readers_ordered_ = false;  // order_readers()
-  bool begins_anew_ = false;      // since either has just turned out
-  std::uint64_t parks_ = 0;
-  unsigned aborts_ = 0;
   transaction tx_;
-  symmetric_steps symmetric_;
-  std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
-  // 1 + the last transaction of each thread that ran; that committed.
-  std::array<std::uint32_t, max_threads> transaction_step_{}, commit_step_{};
-  std::vector<loop> endless_;  // that never give up
   std::vector<std::uint32_t> priority_changes_;
-  replay replay_;
   bool in_step_ = false;
   outcome outcome_ = outcome::running;
   int main_status_ = 0;
@@ -395,7 +348,6 @@ class machine {
   harmless_bytes harmless_;
   // By address and side: the words on which claims of order meet. They stay where they are.
   std::map<std::pair<address, int>, std::unique_ptr<std::uint32_t>> claims_;
-  verdict verdict_;
   // The alternatives that other processes explore, and what all processes share.
   std::vector<part> parts_;
   shared_jobs* shared_ = nullptr;

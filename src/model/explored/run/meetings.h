@@ -2,6 +2,7 @@
 // futexes, at gatherings (barriers), at reader-writer locks.
 #pragma once
 
+#include "by_address.h"
 #include "model/explored/search/trace.h"
 
 #include <cstdint>
@@ -48,6 +49,26 @@ struct sharing {
     readers = 0;
     writer = false;
     all.clear();
+  }
+};
+
+struct meetings {
+  by_address<futex> futexes;
+  by_address<gathering> gatherings;
+  by_address<sharing> sharings;
+  std::uint64_t parks = 0;  // of this execution, so far
+
+  void forget() noexcept {
+    futexes.forget();
+    gatherings.forget();
+    sharings.forget();
+    parks = 0;
+  }
+
+  // A share: whether the lock is to be had.
+  [[nodiscard]] bool may_share(const operation& op) noexcept {
+    const sharing* const s = sharings.find(op.at);
+    return s == nullptr || (!s->writer && (op.expected == 0 || s->readers == 0));
   }
 };
 

@@ -25,7 +25,7 @@ void machine::expire_take(step& s, const operation& op, std::uint64_t until) {
   const choice chosen = s.chosen;
   const choices all = memory_.readable(threads_.current(), s.where, false);
   s.chosen = chosen == time_out ? static_cast<choice>(std::bit_width(all) - 1) : chosen - in_vain;
-  record_claims(op);
+  dependence_.note_claims(op);
   (void)finish_read(s, op, std::memory_order_relaxed);
   s.chosen = chosen;
   s.result = 1;
@@ -99,18 +99,7 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
 // ---- gatherings -------------------------------------------------------------------------------
 
 void machine::begin_gathering(address at) {
-  if (gathering* const known = gatherings_.find(at)) known->clear();
-}
-
-choices machine::who_is_told(thread_index t) {
-  const operation& op = threads_[t].next;
-  const auto& all = gatherings_.at(op.at).arrived;
-  const auto group = static_cast<std::size_t>(op.count);
-  if ((all.size() + 1) % group != 0) return one(only);
-  choices result = one(op.asks ? choice{t} + 1 : only);
-  for (std::size_t i = all.size() + 1 - group; i < all.size(); ++i)
-    result |= one(all[i].asks ? choice{all[i].thread} + 1 : only);
-  return result;
+  if (gathering* const known = meetings_.gatherings.find(at)) known->clear();
 }
 
 gathering::part machine::my_part(bool asks) {
@@ -133,7 +122,7 @@ std::uint64_t machine::arrive(address at, unsigned group, bool asks, place from)
   op.count = static_cast<int>(group);
   op.asks = asks;
   step& s = take_turn(op);
-  gathering& g = gatherings_.at(at);
+  gathering& g = meetings_.gatherings.at(at);
   const std::uint64_t before = g.arrived.size();
   s.result = static_cast<std::int64_t>(before);
   s.expected = group;
@@ -152,7 +141,7 @@ bool machine::leave(address at, std::uint64_t group_number, unsigned group, plac
   op.from = from;
   op.expected = (group_number + 1) * group;
   step& s = take_turn(op);
-  gathering& g = gatherings_.at(at);
+  gathering& g = meetings_.gatherings.at(at);
   for (std::size_t i = 0; i < op.expected; ++i) acquire_from(g.arrived[i]);
   g.left.push_back(my_part(false));
   const bool told = g.told[group_number] == choice{threads_.current()} + 1;
@@ -171,7 +160,7 @@ void machine::dismiss(address at, place from) {
   op.from = from;
   op.expected = arrived(at);
   step& s = take_turn(op);
-  for (const gathering::part& p : gatherings_.at(at).left) acquire_from(p);
+  for (const gathering::part& p : meetings_.gatherings.at(at).left) acquire_from(p);
   end_turn(s);
   memory_.tick(threads_.current());
 }
@@ -182,28 +171,23 @@ void machine::dismiss(address at, place from) {
 // who gets the lock before or after whom of the other side is an order.
 
 sharing& machine::sharing_at(address at) {
-  if (sharing* const known = sharings_.find(at)) return *known;
+  if (sharing* const known = meetings_.sharings.find(at)) return *known;
   objects_.note(at, 1);
-  return sharings_.at(at);
-}
-
-bool machine::may_share(const operation& op) {
-  const sharing& s = sharing_at(op.at);
-  return !s.writer && (op.expected == 0 || s.readers == 0);
+  return meetings_.sharings.at(at);
 }
 
 // Who looks may see how many readers there are: each of their steps is in order then, on a word.
 // The search begins anew.
 void machine::order_readers() {
-  if (readers_ordered_) return;
-  readers_ordered_ = begins_anew_ = true;
+  if (assumed_.are_readers_ordered()) return;
+  assumed_.order_readers();
   end_execution(outcome::redundant);
 }
 
 // Null where readers are ordered: then it is no step.
 step* machine::step_of_sharing(action what, address at, bool exclusive, place from) {
   if (tx_.runs()) order_readers();
-  if (readers_ordered_) return nullptr;
+  if (assumed_.are_readers_ordered()) return nullptr;
   act();
   operation op;
   op.what = what;

@@ -164,19 +164,6 @@ void machine::record_reading(step& s) {
                                           memory_.of(threads_.current()).time});
 }
 
-// The read-modify-writes without which the compare-exchange or take could have succeeded. (S is no
-// reason to leave one out: what has moved it can come later, too.)
-void machine::record_claims(const operation& op) {
-  const location& l = memory_.at(op.where);
-  const choices all = memory_.readable(threads_.current(), op.where, false) >> 1;
-  for (choice c = 0; all >> c != 0; ++c) {
-    const message& claimer = memory_.get(memory_.named(l, c));
-    if (claimer.by_rmw && claimer.step != 0 &&
-        accepts(op, memory_.get(memory_.named(l, c + 1)).value))
-      search_.add_claim(claimer.step - 1);
-  }
-}
-
 word machine::finish_read(step& s, const operation& op, std::memory_order order) {
   touch_atomic(op, false);
   const bool sc = order == std::memory_order_seq_cst;
@@ -328,7 +315,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
-  if (!exchanged) record_claims(op);
+  if (!exchanged) dependence_.note_claims(op);
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.

@@ -35,69 +35,6 @@ constexpr thread_set bit(unsigned t) noexcept { return static_cast<thread_set>(1
 
 // ---- polling ----------------------------------------------------------------------------------
 
-bool machine::is_endless(const loop& l) const {
-  return std::find(endless_.begin(), endless_.end(), l) != endless_.end();
-}
-
-// Which of the polled locations has news for the thread.
-choices machine::news_for(const thread& who) const {
-  choices all = 0;
-  for (std::size_t i = 0; i < who.polls.size(); ++i) {
-    const polled& p = who.polls[i];
-    const location& l = memory_.at(p.where);
-    const message& seen = memory_.get(p.seen);
-    for (std::size_t k = l.order.size(); k-- > 0;) {
-      const message& m = memory_.get(l.order[k]);
-      if (m.position <= seen.position) break;
-      if (m.value == seen.value) continue;
-      all |= one(static_cast<choice>(i));
-      break;
-    }
-  }
-  return all;
-}
-
-// The loop's turns have only read, as many as may: what the next one could read, the first one
-// could have read later.
-bool machine::goes_round_in_vain(const thread& who) const {
-  if (who.next.recognized && who.next.count == 0) return !options_.every_order;
-  if (options_.turns < 0) return false;
-  for (const auto& rounds : who.rounds_of)
-    if (rounds.of == loop{who.next.from, who.next.callers}) return rounds.turns >= options_.turns;
-  return options_.turns == 0;
-}
-
-// Nobody can run: whether a loop that goes round in vain would read something else in the end, when
-// all that was written is visible.
-bool machine::somebody_goes_round_in_vain() const {
-  for (unsigned t = 0; t < threads_.count(); ++t) {
-    const thread& who = threads_[t];
-    if (who.now != thread_state::announced || who.next.what != action::relax ||
-        !goes_round_in_vain(who))
-      continue;
-    for (const polled& p : who.polls) {
-      const word newest = memory_.get(memory_.at(p.where).order.back()).value;
-      if (newest != memory_.get(p.seen).value) return true;
-    }
-  }
-  return false;
-}
-
-choices machine::relax_choices(thread_index t) {
-  const thread& who = threads_[t];
-  choices all = news_for(who);
-  if (who.next.recognized) return goes_round_in_vain(who) ? 0 : all;
-  if (all != 0 && goes_round_in_vain(who)) {
-    verdict_.withheld.turns = true;
-    all = 0;
-  }
-  if (is_endless({who.next.from, who.next.callers})) return all;
-  // (Whose time is over gives up the loop behind that, too, if it has one.)
-  if (who.jumps < options_.jumps + (who.expired ? 1 : 0)) all |= one(impatient);
-  else verdict_.withheld.jumps = true;
-  return all;
-}
-
 // What the environment did to the thread: at will, or since nothing else could run.
 void machine::count(const step& s, unsigned& at_will) {
   ++(s.forced ? me().times_forced : at_will);
@@ -127,9 +64,9 @@ void machine::relax(place from) {
     t.ignored = 0;
     if (t.patience_lost <= a_few) time += std::uint64_t{1000} << std::min(t.patience_lost, 32u);
     if (++t.patience_lost <= a_few) return;
-    if (!is_endless(t.impatient_in)) {
+    if (!assumed_.is_endless(t.impatient_in)) {
       if (t.patience_lost <= longest_impatience) return;
-      endless_.push_back(t.impatient_in);
+      assumed_.add_endless(t.impatient_in);
     }
     t.spins = t.forced;  // until somebody changes something
     regain_patience();
@@ -306,7 +243,7 @@ void machine::lie_down(address at, std::uint32_t bitset, bool timed) {
   t.parked_at = at;
   t.parked_timed = timed;
   t.parked_bitset = bitset;
-  t.parked_order = ++parks_;
+  t.parked_order = ++meetings_.parks;
   t.parked_word = memory::none;
 }
 
@@ -340,17 +277,6 @@ syncopate::machine::park_result machine::sleep(operation op,
   return expired ? park_result::timed_out : park_result::woken;
 }
 
-// As choices: the n-th thread parked at the address.
-choices machine::waiters(address at, std::uint32_t bitset) const {
-  choices all = 0;
-  for (unsigned t = 0; t < threads_.count(); ++t) {
-    const thread& w = threads_[t];
-    if (w.parked && !w.woken && w.parked_at == at && (w.parked_bitset & bitset) != 0)
-      all |= one(static_cast<choice>(t));
-  }
-  return all != 0 ? all : one(only);
-}
-
 void machine::unpark(thread_index t) {
   thread& w = threads_[t];
   const bool sleeps = w.next.what == action::expire;
@@ -376,13 +302,13 @@ void machine::unpark(thread_index t) {
 // The search takes parks with disjoint bitsets for independent (futex_order_matters). That is wrong
 // once an operation chooses among such sleepers by who slept first: then the search begins anew.
 void machine::note_disjoint_waiters(address at, std::uint32_t bitset, thread_set chosen) {
-  if (parks_ordered_) return;
-  const choices left = waiters(at, bitset);
+  if (assumed_.are_parks_ordered()) return;
+  const choices left = alternatives_.waiters(at, bitset);
   for (unsigned c = 0; c < threads_.count(); ++c)
     for (unsigned t = 0; (chosen >> c & 1) != 0 && t < threads_.count(); ++t)
       if (t != c && (left >> t & 1) != 0 &&
           (threads_[c].parked_bitset & threads_[t].parked_bitset) == 0)
-        parks_ordered_ = begins_anew_ = true;
+        assumed_.order_parks();
 }
 
 int machine::wake(address at, int count, std::uint32_t bitset, place from) {
@@ -397,7 +323,7 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
   step& s = take_turn(op);
   thread_set woken = 0;
   while (std::popcount(woken) < count) {
-    const choices all = waiters(at, bitset);
+    const choices all = alternatives_.waiters(at, bitset);
     if (all == one(only)) break;
     auto best = static_cast<thread_index>(std::countr_zero(all));
     if (s.chosen != only && (all >> s.chosen & 1) != 0) best = static_cast<thread_index>(s.chosen);
@@ -441,7 +367,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
     } else if (std::popcount(moved) < limit) {
       first->parked_at = to;
       if (first->next.what == action::expire) first->next.at = to;
-      if (from != to) first->parked_order = ++parks_;  // else it stays where it is
+      if (from != to) first->parked_order = ++meetings_.parks;  // else it stays where it is
       moved |= bit(index);
     } else {
       break;
@@ -501,7 +427,7 @@ bool machine::much_time_passes() {
     }
   }
   in_step_ = true;
-  symmetric_.clear();
+  dependence_.begin_step();
   const bool jumps = s.chosen == impatient;
   if (jumps) ++t.jumps;
   end_turn(s);

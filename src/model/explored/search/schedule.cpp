@@ -47,45 +47,18 @@ step& machine::turn() {
   check_recorded(s, me().next);
   if (!s.settled) settle(s);
   in_step_ = true;
-  symmetric_.clear();
+  dependence_.begin_step();
   memory_.begin_step(search_.depth());
   return s;
 }
 
 void machine::end_turn(step& s) {
-  if (search_.is_new()) {
-    collect_symmetric(s);
-    ++verdict_.steps;
-    s.turn_since = step::not_looked;
-  }
-  search_.made(symmetric_.data(), symmetric_.size());
+  const bool is_new = search_.is_new();
+  dependence_.end_step(s);
   in_step_ = false;
-  const std::uint32_t made = search_.depth();
-  if (s.is_sc) {
-    sc_step_[s.thread] = made;
-    if (s.what == action::fence || s.what == action::transaction) fence_step_[s.thread] = made;
-    else if (s.where != memory::none) {
-      location& l = memory_.at(s.where);
-      l.sc_step[s.thread] = made;
-      if (s.wrote || s.raised_sc) l.sc_change_step[s.thread] = made;
-    }
-  }
-  if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
-  if (s.ran_transaction()) note_transaction_made(s, made);
-  if (is_futex(s.what)) {
-    futexes_.at(s.at).steps.push_back(made);
-    if (s.what == action::requeue) futexes_.at(s.other).steps.push_back(made);
-  }
-}
-
-void machine::note_transaction_made(const step& s, std::uint32_t made) {
-  transaction_step_[s.thread] = made;
-  if (s.touched->committed) commit_step_[s.thread] = made;
-  for (const footprint::word& w : s.touched->words) {
-    location& l = memory_.at(w.where);
-    if (w.read || w.wrote) l.transaction_step[s.thread] = made;
-    if (w.wrote) l.write_step[s.thread] = made;
-  }
+  if (!is_new) return;
+  ++verdict_.steps;
+  s.turn_since = step::not_looked;
 }
 
 // A step that was made before must be the same again.
@@ -114,149 +87,6 @@ void machine::check_recorded(step& s, const operation& op) {
 
 // ---- what is possible -------------------------------------------------------------------------
 
-// Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
-// to be repeated may be of a search without this.
-choices machine::distinct(thread_index t, const operation& op, choices all, bool by_value) const {
-  const bool reduces = !options_.every_order && !options_.random && !replay_.is_on();
-  return reduces ? memory_.distinct(t, memory_.at(op.where), all, by_value) : all;
-}
-
-choices machine::timeout_of(const thread& who) {
-  if (who.timeouts < options_.timeouts) return one(time_out);
-  verdict_.withheld.timeouts = true;
-  return 0;
-}
-
-choices machine::spurious_of(const thread& who) {
-  if (who.spurious < options_.spurious) return one(without_cause);
-  verdict_.withheld.spurious = true;
-  return 0;
-}
-
-choices machine::with_vain(choices all, choices vain) {
-  constexpr choices most = one(in_vain) - 1;
-  if (((all | vain) & ~most) != 0) memory_.note_too_many();
-  return (all & most) | (vain & most) << in_vain;
-}
-
-// Of the places for a store, those in which it breaks no release sequence after somebody has read
-// what that has reached. (It can come before the read: the search takes the other order. Where it
-// follows from the read, the executions in which the reader learned less are left out.)
-choices machine::unbroken(thread_index t, location_id where, choices all) {
-  const location& l = memory_.at(where);
-  if (!l.has_own_sequences) return all;
-  const auto taken = [&](const message& m, std::uint32_t first_behind) {
-    bool any = false;
-    for (const location::reading& r : l.readings) {
-      const step& reader = search_.at(r.step);
-      if (reader.source != m.step || reader.where != where) continue;
-      // Who knew of something behind the place before this read has learned by that, if anything.
-      if (r.floor != 0 && memory_.get(r.floor).position >= first_behind) continue;
-      any = true;
-      verdict_.withheld.sequences |= search_.past_of(t).covers(reader.thread, r.step + 1);
-    }
-    for (const location::transactional& each : l.transactions)
-      if (memory_.get(each.read).step == m.step) any = verdict_.withheld.sequences = true;
-    return any;
-  };
-  for (choices rest = all & (all - 1); rest != 0; rest &= rest - 1) {
-    const auto behind = static_cast<choice>(std::countr_zero(rest));
-    const std::uint32_t first = memory_.get(memory_.named(l, behind - 1)).position;
-    memory_.for_broken(l, behind, [&](const message& m) {
-      if (taken(m, first)) all &= ~one(behind);
-    });
-  }
-  return all;
-}
-
-choices machine::available(thread_index t) {
-  thread& who = threads_[t];
-  const operation& op = who.next;
-  const bool sc = op.order == std::memory_order_seq_cst;
-  switch (op.what) {
-    case action::load: return distinct(t, op, memory_.readable(t, op.where, sc));
-    case action::store: return unbroken(t, op.where, memory_.writable(t, op.where, sc));
-    case action::modify: {
-      const location& l = memory_.at(op.where);
-      choices all = memory_.readable(t, op.where, sc);
-      for (choices rest = all; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<choice>(std::countr_zero(rest));
-        if (!memory_.unclaimed(l, c)) all &= ~one(c);
-      }
-      return all;
-    }
-    case action::compare_exchange: {
-      const location& l = memory_.at(op.where);
-      const choices success = memory_.readable(t, op.where, sc);
-      const choices failure =
-          memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
-      choices all = 0, failures = 0, equals = 0;
-      for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<choice>(std::countr_zero(rest));
-        const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
-        (equal ? equals : failures) |= failure & one(c);
-        if (equal && memory_.unclaimed(l, c)) all |= success & one(c);
-      }
-      all |= distinct(t, op, failures);
-      if (!op.weak) return all;
-      return with_vain(all, equals != 0 && spurious_of(who) != 0 ? distinct(t, op, equals) : 0);
-    }
-    case action::await: {
-      const location& l = memory_.at(op.where);
-      const choices readable = memory_.readable(t, op.where, sc);
-      choices all = 0;
-      for (choices rest = readable; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<choice>(std::countr_zero(rest));
-        const word value = memory_.get(memory_.named(l, c)).value;
-        if (op.satisfied(op.context, static_cast<std::uint64_t>(value))) all |= one(c);
-      }
-      const choices others = readable & ~all;
-      all = distinct(t, op, all);
-      if (!op.timed)
-        return all != 0 && (options_.every_order || replay_.is_on()) ? all | one(too_late) : all;
-      // That its time is over can only be found by who has found another value.
-      return with_vain(all,
-                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
-    }
-    case action::take: {
-      const location& l = memory_.at(op.where);
-      const choices readable = memory_.readable(t, op.where, sc);
-      choices all = 0, others = 0;
-      for (choices rest = readable; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<choice>(std::countr_zero(rest));
-        if (!accepts(op, memory_.get(memory_.named(l, c)).value)) others |= one(c);
-        else if (memory_.unclaimed(l, c)) all |= one(c);
-      }
-      if (!op.timed) return all;
-      return with_vain(all,
-                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
-    }
-    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
-    case action::relax: return relax_choices(t);
-    case action::arrive: return who_is_told(t);
-    case action::leave: return gatherings_.at(op.at).arrived.size() >= op.expected ? one(only) : 0;
-    case action::share: return may_share(op) ? one(only) : 0;
-    case action::dismiss: return gatherings_.at(op.at).left.size() >= op.expected ? one(only) : 0;
-    case action::transaction: {
-      const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
-      return normal && aborts_ < options_.aborts ? tx_all : one(tx_runs);
-    }
-    case action::wake:
-      return options_.any_waiter && op.count == 1 ? waiters(op.at, op.bitset) : one(only);
-    default: return one(only);
-  }
-}
-
-// Of the operation's choices, those that read a message which was written after `since` messages
-// existed.
-choices machine::news_of(const operation& op, choices all, message_id since) const {
-  const location& l = memory_.at(op.where);
-  all &= one(max_choices) - 1;
-  if (!may_be_in_vain(op)) return memory_.newer(l, all, since);
-  return memory_.newer(l, all & (one(in_vain) - 1), since) | memory_.newer(l, all >> in_vain, since)
-                                                                 << in_vain;
-}
-
 void machine::inherit_sleep(step& s) {
   if (search_.depth() == 0 || options_.every_order || options_.random) return;
   const step& before = search_.at(search_.depth() - 1);
@@ -264,7 +94,7 @@ void machine::inherit_sleep(step& s) {
     // (Whom the step has woken is before another operation now.)
     if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == thread_state::announced &&
         threads_[t].announced_at < search_.depth() &&
-        !order_matters(static_cast<thread_index>(t), before)) {
+        !dependence_.order_matters(static_cast<thread_index>(t), before)) {
       s.asleep[t] = before.asleep[t];
       for (const auto& [sleeper, touched] : before.sleepers)
         if (sleeper == t) s.sleepers.emplace_back(sleeper, touched);
@@ -285,21 +115,23 @@ void machine::prepare(step& s) {
     const thread& who = threads_[t];
     if (who.now != thread_state::announced || who.spins || who.late) continue;
     choices all = one(only);
-    if (may_block(who.next.what) || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
+    if (may_block(who.next.what) || s.asleep[t] != 0)
+      all = alternatives_.of(static_cast<thread_index>(t));
     if (all == 0) continue;
     s.enabled |= bit(t);
     if (all == one(without_cause) && who.next.what == action::expire) s.dozing |= bit(t);
     if (s.asleep[t] != 0) {
       if (!is_access(who.next.what) || who.next.what == action::store) continue;
-      if (news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
+      if (alternatives_.news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
     }
     s.awake |= bit(t);
   }
 }
 
 void machine::settle(step& s) {
-  choices all = available(s.thread);
-  if (s.asleep[s.thread] != 0) all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
+  choices all = alternatives_.of(s.thread);
+  if (s.asleep[s.thread] != 0)
+    all = alternatives_.news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
   if (all == 0) end_execution(outcome::redundant);
   s.settled = true;
   s.may_be_late = false;
@@ -341,7 +173,7 @@ thread_index machine::pick() {
   if (instrument::time_is_over != 0) out_of_time();
   if (search_.depth() >= options_.steps) {
     if (reads_for_good()) {
-      if (somebody_goes_round_in_vain()) end_in_vain();
+      if (alternatives_.somebody_goes_round_in_vain()) end_in_vain();
       stuck("a loop reads what nobody will change");
     }
     note_endless();
@@ -358,7 +190,7 @@ thread_index machine::pick() {
   }
   step& s = search_.add();
   prepare(s);
-  if ((s.awake & ~s.dozing) == 0) note_blocked();
+  if ((s.awake & ~s.dozing) == 0) dependence_.note_blocked();
   if (s.enabled == s.dozing || replay_.is_next_forced()) sleep_on(s);
   choose_thread(s);
   return s.thread;
@@ -370,7 +202,7 @@ thread_index machine::pick() {
 // in which the others come to it is what the search finds by itself.)
 void machine::sleep_on(step& s) {
   if (s.dozing != 0 && replay_.is_on() && !replay_.is_over() && !replay_.is_next_forced()) return;
-  const bool in_vain = s.enabled == s.dozing && somebody_goes_round_in_vain();
+  const bool in_vain = s.enabled == s.dozing && alternatives_.somebody_goes_round_in_vain();
   if (!in_vain && force(s)) return;
   if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0 && !replay_.is_on()) {
     if (options_.random && search_.random()() % 8 >= newest_of_8) return;

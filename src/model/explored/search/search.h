@@ -16,7 +16,7 @@
 //     Chatterjee et al., "Value-centric dynamic partial order reduction", OOPSLA 2019.
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
 //     location unless neither moves its seq_cst view; two futex operations of one address, unless
-//     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
+//     no bit of their bitsets is common (dependence::futex_order_matters); a park and a write of its
 //     word; a transaction and whatever 0015-explored-transactions.md names.
 //   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on
 //     all of them.

@@ -48,6 +48,14 @@ enum class result : std::uint8_t { passed, failed, bounded };
 struct withheld_choices {
   bool timeouts = false, jumps = false, turns = false, spurious = false;
   bool sequences = false;  // stores that break a release sequence and follow from a read in it
+
+  void join(const withheld_choices& other) noexcept {
+    timeouts |= other.timeouts;
+    jumps |= other.jumps;
+    turns |= other.turns;
+    spurious |= other.spurious;
+    sequences |= other.sequences;
+  }
 };
 
 struct verdict {

@@ -236,6 +236,76 @@ void machine::show_progress(double seconds) const {
   (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }
 
+// The part's process has found it; here it has to be told.
+void machine::repeat_failure(const std::string& schedule, const surroundings& around) {
+  const verdict counted = verdict_;
+  jobs_.abandon();
+  search_.forget();
+  assumed_
+      .forget_endless();  // a loop may give up in it that was found endless after that was chosen
+  std::string steps = schedule;
+  if (const std::size_t end = steps.find(' '); steps.substr(0, end).find('=') != std::string::npos)
+    steps = end == std::string::npos ? "-" : steps.substr(end + 1);
+  replay_.read(steps);
+  if (around.before) around.before();
+  run_once(program_);
+  replay_.clear();
+  failure again = std::move(verdict_.what);
+  verdict_ = counted;
+  verdict_.what = std::move(again);
+  verdict_.what.schedule = schedule;
+  outcome_ = outcome::failed;
+}
+
+// The limits that have ended the search, or have kept something from being tried.
+void machine::conclude() {
+  if (outcome_ == outcome::failed) {
+    verdict_.how = result::failed;
+    return;
+  }
+  const auto limit = [&](bool reached, const std::string& which) {
+    if (reached && verdict_.bound.empty()) verdict_.bound = which;
+  };
+  limit(verdict_.cut != 0, std::to_string(options_.steps) + " steps an execution");
+  limit(memory_.had_too_many(), std::to_string(max_choices) + " old values of a variable");
+  limit(search_.dropped(), std::to_string(options_.preemptions) + " preemptions");
+  limit(replay_.is_on(), "one schedule");
+  verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
+}
+
+// The execution that has failed once more, for its output.
+void machine::show_output(int (*program)(), const surroundings& around) {
+  if (!around.output) return;
+  if (outcome_ != outcome::failed || verdict_.executions <= 1) return around.output(true);
+  const failure found = verdict_.what;
+  if (around.before) around.before();
+  around.output(true);
+  run_once(program);
+  if (outcome_ != outcome::failed || verdict_.what.kind != found.kind) verdict_.what = found;
+  outcome_ = outcome::failed;
+}
+
+// One execution here. Returns whether another one may follow.
+bool machine::run_next(int (*program)(), const surroundings& around) {
+  if (around.before) around.before();
+  if (around.output && verdict_.executions == 1) around.output(false);
+  run_once(program);
+  ++verdict_.executions;
+  verdict_.longest = std::max<std::uint64_t>(verdict_.longest, search_.depth());
+  if (outcome_ == outcome::failed) return false;
+  if (outcome_ == outcome::complete && around.after) around.after();
+  if (outcome_ == outcome::redundant) ++verdict_.redundant;
+  if (outcome_ == outcome::cut) ++verdict_.cut;
+  if (replay_.is_on() && assumed_.begins_anew() && outcome_ == outcome::redundant) {
+    assumed_.has_begun_anew();  // the same schedule, with readers in order
+    --verdict_.executions;
+    --verdict_.redundant;
+    search_.forget();
+    return run_next(program, around);
+  }
+  return !replay_.is_on() && verdict_.bound.empty();
+}
+
 verdict machine::explore(int (*program)(), const surroundings& around) {
   engine_ = instrument::running_fiber();
   all_must_end_ = around.all_must_end;
@@ -245,64 +315,24 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
   double next_progress = 2;
   verdict_ = {};
   verdict_.threads = 1;
-  const bool shows_progress = options_.progress;
-  for (;;) {
-    if (around.before) around.before();
-    if (around.output && verdict_.executions == 1) around.output(false);
-    run_once(program);
-    ++verdict_.executions;
-    verdict_.longest = std::max<std::uint64_t>(verdict_.longest, search_.depth());
-    if (outcome_ == outcome::failed) break;
-    if (outcome_ == outcome::complete && around.after) around.after();
-    if (outcome_ == outcome::redundant) ++verdict_.redundant;
-    if (outcome_ == outcome::cut) ++verdict_.cut;
-    if (replay_.is_on() && assumed_.begins_anew() && outcome_ == outcome::redundant) {
-      assumed_.has_begun_anew();  // the same schedule, with readers in order
-      --verdict_.executions;
-      --verdict_.redundant;
-      search_.forget();
-      continue;
+  while (run_next(program, around)) {
+    if (jobs_.split(around)) continue;
+    const jobs::next next = jobs_.go_on();
+    if (next == jobs::next::failed) repeat_failure(jobs_.failed_schedule(), around);
+    if (next != jobs::next::is_here) break;
+    const bool looks = verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000;
+    const double seconds = looks ? since(start) : 0;
+    if (options_.progress && seconds >= next_progress) {
+      show_progress(seconds);
+      next_progress = seconds + 2;
     }
-    if (replay_.is_on() || !verdict_.bound.empty()) break;
-    if (split(around)) continue;
-    if (!go_on(around)) break;
-    if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
-      const double seconds = since(start);
-      if (shows_progress && seconds >= next_progress) {
-        show_progress(seconds);
-        next_progress = seconds + 2;
-      }
-      if (limit_reached(seconds)) break;
-    } else if (limit_reached(0)) {
-      break;
-    }
+    if (limit_reached(seconds)) break;
   }
-  abandon_parts(0);
-  if (result_to_ >= 0) hand_over();
-  if (outcome_ == outcome::failed && verdict_.executions > 1 && around.output) {
-    // Once more, for its output.
-    const failure found = verdict_.what;
-    if (around.before) around.before();
-    around.output(true);
-    run_once(program);
-    if (outcome_ != outcome::failed || verdict_.what.kind != found.kind) verdict_.what = found;
-    outcome_ = outcome::failed;
-  } else if (around.output) {
-    around.output(true);
-  }
+  jobs_.abandon();
+  if (jobs_.explores_part()) jobs_.hand_over(outcome_ == outcome::failed);
+  show_output(program, around);
   verdict_.seconds = since(start);
-  if (outcome_ == outcome::failed) {
-    verdict_.how = result::failed;
-  } else {
-    if (verdict_.cut != 0 && verdict_.bound.empty())
-      verdict_.bound = std::to_string(options_.steps) + " steps an execution";
-    if (memory_.had_too_many() && verdict_.bound.empty())
-      verdict_.bound = std::to_string(max_choices) + " old values of a variable";
-    if (search_.dropped() && verdict_.bound.empty())
-      verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
-    if (replay_.is_on() && verdict_.bound.empty()) verdict_.bound = "one schedule";
-    verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
-  }
+  conclude();
   return verdict_;
 }
 

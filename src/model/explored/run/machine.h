@@ -15,6 +15,7 @@
 #include "ends.h"
 #include "harmless.h"
 #include "heap.h"
+#include "jobs.h"
 #include "meetings.h"
 #include "model/explored/memory/shadow.h"
 #include "model/explored/report/sites.h"
@@ -27,12 +28,12 @@
 #include "model/explored/search/trace.h"
 #include "object_table.h"
 #include "options.h"
+#include "surroundings.h"
 #include "thread_table.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,19 +46,6 @@ namespace syncopate::explored {
 
 // The value that an operation writes behind the one that it finds; operations of up to 8 bytes.
 using successor = std::uint64_t (*)(void* context, std::uint64_t value);
-
-// What explore() does around each execution; may be empty.
-struct surroundings {
-  std::function<void()> before;            // put the program's memory back
-  std::function<void(bool shown)> output;  // show the program's output, or drop it
-  bool all_must_end = false;    // a thread that waits when main has ended is a deadlock, too
-  std::function<void()> after;  // the execution ran to its end
-  std::function<void()> child;  // this process explores a part for another one (jobs.cpp)
-  // For tests, whose programs are not compiled by us: a recognized loop on what nobody will change
-  // waits, as an await does, and is no failure; and what the running thread keeps on its stack.
-  bool loops_may_stay = false;
-  std::span<const unsigned char> (*stack)() = nullptr;
-};
 
 class machine final : private ends {
  public:
@@ -176,22 +164,6 @@ class machine final : private ends {
   void act() noexcept { me().act(); }
   void forget_visits() noexcept { me().forget_visits(); }
 
-  // jobs.cpp
-  struct part {  // the next alternative of a step, which another process explores
-    std::uint32_t step;
-    int process, result;  // the latter: a pipe's end
-    explored::step at;    // as it is then
-    assumptions::state assumed;
-  };
-  struct shared_jobs;
-  bool split(const surroundings&);
-  bool go_on(const surroundings&);
-  bool take_over(const surroundings&);
-  bool merge(const std::string& result, const surroundings&);
-  void abandon_parts(std::uint32_t from);
-  [[noreturn]] void hand_over();
-  void repeat_failure(const std::string& schedule, const surroundings&);
-
   // claims.cpp
   void note_believed(clock before, place from);
   // Whether a plain access takes no part in the search for races.
@@ -263,6 +235,10 @@ class machine final : private ends {
   bool much_time_passes();
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other, address object);
+  bool run_next(int (*program)(), const surroundings&);
+  void repeat_failure(const std::string& schedule, const surroundings&);
+  void show_output(int (*program)(), const surroundings&);
+  void conclude();
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
   void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
@@ -348,12 +324,7 @@ class machine final : private ends {
   harmless_bytes harmless_;
   // By address and side: the words on which claims of order meet. They stay where they are.
   std::map<std::pair<address, int>, std::unique_ptr<std::uint32_t>> claims_;
-  // The alternatives that other processes explore, and what all processes share.
-  std::vector<part> parts_;
-  shared_jobs* shared_ = nullptr;
-  int slot_ = -1;       // of this process
-  int result_to_ = -1;  // this process explores a part
-  std::size_t endless_given_ = 0;
+  jobs jobs_{options_, search_, memory_, assumed_, verdict_};
 };
 
 }  // namespace syncopate::explored

@@ -29,18 +29,23 @@ STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24:
 # mmap, mprotect, munmap, brk, mremap, madvise, mlock and its kin: all change the map of the
 # process's memory, one thread at a time.
 STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 329), "memory")
-# ptrace, exit and exit_group.
-STATE_OF_CALL |= {101: "child", 60: "ending", 231: "ending"}
+# ptrace; clone, vfork and clone3, of which vfork waits for exec; exit and exit_group.
+STATE_OF_CALL |= {101: "child", 56: "child", 58: "child", 435: "child"}
+STATE_OF_CALL |= {60: "ending", 231: "ending"}
+# fcntl and flock; membarrier, prctl, sched_setscheduler, sched_setaffinity, perf_event_open,
+# seccomp and bpf; restart_syscall, where what it goes on with began before the recording.
+STATE_OF_CALL |= {72: "file_locks", 73: "file_locks", 219: "resumed"}
+STATE_OF_CALL |= dict.fromkeys((324, 157, 144, 203, 298, 317, 321), "kernel")
 # pause, rt_sigsuspend and rt_sigtimedwait; semop, semtimedop, msgsnd and msgrcv.
 STATE_OF_CALL |= dict.fromkeys((34, 130, 128), "signals")
 STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")
 # no_call and stopped of kernel_events.h.
 STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped"}
 FAR_MORE = 2.0  # more than what looks leave out: of other processes
-SHARED = ("futex", "semaphore", "system_v")  # parts that may hide locks which processes share
+SHARED = ("futex", "semaphore", "system_v", "file_locks")  # parts that may hide locks which processes share
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
 UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
-          "signals", "system_v")  # fmt: skip
+          "signals", "system_v", "file_locks")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -65,12 +70,15 @@ WHAT = {
     "io": "blocked in input and output, or until there is some",
     "memory": "blocked in calls that map or release memory (mmap, madvise, munmap, ...)",
     "sleeping": "asleep for a time that it chose",
-    "child": "waiting for processes to end",
+    "child": "waiting for processes to end, or to run another program",
+    "file_locks": "waiting for locks of files, as processes share",
     "signals": "waiting for signals",
     "system_v": "waiting at semaphores or message queues of System V, as processes share",
     "faults": "blocked in page faults, which wait for memory, its map, or what is on disk",
     "stopped": "stopped, by a signal or a debugger",
     "ending": "blocked in calls that end a thread or the process",
+    "kernel": "blocked in calls that wait for all processors (membarrier, sched_setaffinity, ...)",
+    "resumed": "in a call that goes on after a signal, and began before the recording",
     "elsewhere": "in calls that are not recorded (sleep, input, output, the C library's locks,"
     " ...), or blocked in page faults",
     "unexplained": "unexplained",

@@ -90,6 +90,14 @@ class Notes:
                 "the recorder stopped by itself, since a thread that had one of its locks did not"
                 " release it: what came after is missing; counts may lag by up to 255 per lock"
             )
+        if record.header.flags & recordformat.KILLED:
+            return "a signal ended the program"
+        if record.has_lost_its_recorder():
+            return (
+                "the recorder ended before the recording: it was killed, or failed; what came after"
+                f" the first {duration(self.of.ns(record.end_ticks - record.header.start_ticks))}"
+                " is missing"
+            )
         there = record.runs or record.is_of_a_running_program()
         state = "still runs" if there else "was killed, or ended unseen, as by exec"
         if became:

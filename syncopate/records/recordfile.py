@@ -18,12 +18,14 @@ from syncopate.records import histogram
 from syncopate.records.recordchunks import RecordChunks, text_of
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
+    BY_KERNEL,
     CALL,
     CAME_LAST,
     CONFLICT_ROW,
     CONFLICTS,
     ELISION,
     ELISION_COUNTS,
+    ENDED,
     ENOUGH_NS,
     EVENT,
     EVENTS,
@@ -33,6 +35,7 @@ from syncopate.records.recordformat import (
     HOLDER,
     HOLDER_COUNTS,
     IN_VAIN,
+    KILLED,
     KIND_NAMES,
     LOCK_ENTRY,
     LOCKS,
@@ -176,6 +179,11 @@ class Record(RecordChunks):
         except OSError:
             return False
 
+    def has_lost_its_recorder(self) -> bool:
+        """Whether the recorder beside the process was ended before it had finished the record."""
+        header = self.header
+        return header.recorder == BY_KERNEL and not (header.flags & ENDED or self.runs)
+
     def is_same_recording(self, other: Record) -> bool:
         """Whether both are of one recording of one process, be it that one is a copy that was made
         while that went on."""
@@ -190,7 +198,8 @@ class Record(RecordChunks):
         until_ns = self._now_ns if self.runs else header.ended_monotonic_ns
         if header.flags & GAVE_UP and not header.flags & FINISHED:
             return known
-        if not header.flags & (FINISHED | REPLACED) and until_ns > header.last_monotonic_ns:
+        seen = header.flags & (FINISHED | REPLACED | KILLED) or self.has_lost_its_recorder()
+        if not seen and until_ns > header.last_monotonic_ns:
             return max(known, self._ticks_at(until_ns))
         for thread in self.threads():
             wait = thread.open or OpenWait(*[0] * 8)

@@ -114,6 +114,8 @@ class Results:
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
             "finished": bool(header.flags & recordformat.FINISHED),
+            "cut_short": bool(header.flags & recordformat.DETACHED)
+            or self.of.record.has_lost_its_recorder(),
             "capture_ns": self.of.ns(header.capture_ticks),
         }
 

@@ -68,9 +68,14 @@ def _has_something(results: dict) -> bool:
     return bool(results["locks"] or results["transactions"] or len(results["threads"]) > 1)
 
 
+def _ran(process: dict) -> str:
+    how = "recorded for" if process["cut_short"] else "ran"
+    return f"{how} {duration(process['duration_ns'])}"
+
+
 def _in_short(results: dict) -> str:
     """How long a program ran that has nothing else to show, and what it mostly did."""
-    ran = f"ran {duration(results['process']['duration_ns'])}"
+    ran = _ran(results["process"])
     parts = account.lines(results)
     return f"{ran}, {' '.join(parts[0].split())}" if parts else ran
 
@@ -169,9 +174,8 @@ def _heading(console, results: dict) -> None:
     process = results["process"]
     console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
     console.print(
-        f"process {process['id']}, {ran_with(results)}, ran"
-        f" {duration(process['duration_ns'])}, {_how_many(results)} on"
-        f" {named_processors(results)}",
+        f"process {process['id']}, {ran_with(results)}, {_ran(process)},"
+        f" {_how_many(results)} on {named_processors(results)}",
         style="dim",
     )
     if not results["transactions"]:

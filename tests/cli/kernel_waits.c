@@ -1,5 +1,6 @@
 // kernel_waits.c -- one thread waits, again and again, until another lets it go on, which does so
-// only when it has seen it asleep there. Arguments: at what it waits, and how often.
+// only when it has seen it asleep there. Arguments: at what it waits, how often, and for how many
+// milliseconds each time.
 // Prints: LEAST MOST WAITER HOLDER: nanoseconds that all waits took, as the holder and as the
 // waiter has measured them, whatever else ran; and the kernel's ids of the two threads.
 #define _GNU_SOURCE
@@ -13,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { held_ms = 60 };
-
 static const char* kind;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -23,7 +22,7 @@ static pthread_barrier_t barrier;
 static sem_t sem;
 static int word, told;
 static volatile int held, round_of_holder, waiter_id, holder_id;
-static long waited, slept, times = 5;
+static long waited, slept, times = 5, held_ms = 60;
 
 static long now(void) {
   struct timespec t;
@@ -147,6 +146,7 @@ static void* waiter(void* unused) {
 int main(int count, char** words) {
   kind = count > 1 ? words[1] : "mutex";
   if (count > 2) times = atoi(words[2]);
+  if (count > 3) held_ms = atoi(words[3]);
   pthread_barrier_init(&barrier, NULL, 2);
   sem_init(&sem, 0, 0);
   pthread_t threads[2];

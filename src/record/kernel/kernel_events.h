@@ -20,6 +20,7 @@ enum waiting_flag {
   seeded = 8,           // it waited before the recording began; `since` is when that was seen
   is_timed = 16,        // the call has a time limit
   woken_with_all = 32,  // who woke it would have woken others, too
+  resumed = 64,         // the same wait as before, which a signal had interrupted
 };
 
 enum { kernel_stack_bytes = 16384, kernel_registers = 17, kernel_name_bytes = 16 };
@@ -58,6 +59,7 @@ struct waiting_thread {
   unsigned int waker_flags;    // and those of the waker, who may be there at the same time
   unsigned int weight;         // of its event_stack
   unsigned int process;
+  unsigned int last_call;    // number of the system call that it was blocked in last
   unsigned long long early;  // the last time that it was woken before `begun` was set; 0: never
   unsigned int early_waker, early_flags;  // `waker` and `waker_flags` of that
   unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that

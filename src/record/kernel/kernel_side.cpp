@@ -211,8 +211,9 @@ std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked(std::uint6
     add(key.thread, key.call, sum);
   for (const auto& [thread, w] : all_of<std::uint32_t, waiting_thread>(map("waiting"))) {
     if (w.blocked.times != 0) add(thread, w.blocked_in, w.blocked);
-    if (w.since == 0 || w.since > now || w.flags & waits_at_futex) continue;
-    const std::uint64_t ns = now - w.since;
+    const std::uint64_t until = w.woken != 0 ? w.woken : now;
+    if (w.since == 0 || w.since > until || w.flags & waits_at_futex) continue;
+    const std::uint64_t ns = until - w.since;
     add(thread, w.call, {1, ns, ns});
   }
   std::vector<std::pair<blocked_key, blocked_sum>> found;

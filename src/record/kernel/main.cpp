@@ -163,7 +163,7 @@ void recorder::exits(const exit_event& e) {
   if (found != processes_.end()) found->second->thread_ended(e);
   if (!e.last) return;
   const bool by_signal = (e.exit_code & 0x7f) != 0;
-  leave(process, by_signal ? 0u : finished);
+  leave(process, by_signal ? killed : finished);
   origins_.erase(process);
   if (process == request_.process) ended_ = true;
 }

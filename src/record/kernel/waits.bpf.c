@@ -10,8 +10,7 @@
 // begin is at sched_switch away from the thread, its end at sched_switch to it; who woke it is who
 // runs at sched_waking, when that thread is in a futex call for the same address.
 //
-// Types are those parts of the kernel's own that are used here; their places are found when the
-// program is loaded (CO-RE). Needs: Linux 5.15 (bpf_task_pt_regs), BTF, x86-64.
+// Needs: Linux 5.15 (bpf_task_pt_regs), BTF, x86-64.
 //
 // Memory order (each tag stands at its site below)
 //   [N]  relaxed, since the result is not used: a count, read at the end.
@@ -24,47 +23,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "kernel_events.h"
-
-typedef unsigned char u8;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct pt_regs {
-  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
-      flags, sp, ss;
-};
-struct sched_entity {
-  u64 sum_exec_runtime;
-};
-struct sched_info {
-  u64 run_delay;
-};
-struct signal_struct {
-  int group_exit_code;
-  struct {
-    int counter;
-  } live;
-};
-struct thread_info {
-  u32 status;
-};
-struct task_struct {
-  struct thread_info thread_info;
-  u32 __state;
-  u32 flags;
-  int pid, tgid;
-  int exit_code;
-  struct sched_entity se;
-  struct sched_info sched_info;
-  struct signal_struct* signal;
-  char comm[16];
-};
-struct bpf_iter__task {
-  void* meta;
-  struct task_struct* task;
-};
-#pragma clang attribute pop
+#include "kernel_types.h"
 
 enum {
   is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
@@ -75,8 +34,9 @@ enum {
   state_stopped = 4,
   state_traced = 8,
   call_exit = 60,
-  call_exit_group = 231,
   call_futex = 202,
+  call_restart = 219,  // goes on with what a signal interrupted, its arguments in their registers
+  call_exit_group = 231,
   call_futex_waitv = 449,
   call_futex_wake = 454,
   call_futex_wait = 455,
@@ -207,7 +167,9 @@ static __always_inline bool waits_in(u32 command) {
 // meanwhile (kernel_side.cpp) looks at it before and after.
 static __always_inline void describe(struct waiting_thread* w, struct task_struct* task,
                                      struct pt_regs* regs, u32 state) {
-  const u64 call = regs->orig_ax;
+  u64 call = regs->orig_ax;
+  if (call == call_restart && w->last_call != 0) call = w->last_call;
+  w->last_call = call;
   w->woken = 0;
   w->waker = 0;
   w->flags = 0;
@@ -226,6 +188,9 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
     w->operation = 0;
     w->address = 0;
   }
+  if ((w->flags & waits_at_futex) &&
+      (regs->orig_ax == call_restart || state & (state_stopped | state_traced)))
+    w->flags |= resumed;
   if (w->flags & waits_at_futex) copy_registers(&w->registers, regs);
   else if (state & (state_stopped | state_traced)) w->call = stopped;
 }
@@ -243,39 +208,6 @@ static __always_inline struct waiting_thread* entry_of(u32 thread, u32 process) 
   w = bpf_map_lookup_elem(&waiting, &thread);
   if (w) w->process = process;
   return w;
-}
-
-static __always_inline void leave(struct task_struct* task, u32 state) {
-  if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
-    return;
-  if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return;
-  const u32 thread = task->pid;
-  struct waiting_thread* w = entry_of(thread, task->tgid);
-  if (!w) return;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  w->since = 0;
-  barrier();
-  describe(w, task, regs, state);
-  const u64 now = bpf_ktime_get_ns();
-  barrier();
-  w->begun = now;  // who wakes it from here on has to wait until it has left its processor
-  barrier();
-  if (w->flags & waits_at_futex) {
-    if (w->call == call_futex_waitv)  // the first of several
-      bpf_probe_read_user(&w->address, sizeof w->address, (void*)(regs->di + 8));
-    u32 words[3] = {};
-    if (bpf_probe_read_user(words, sizeof words, (void*)w->address) != 0)
-      bpf_probe_read_user(words, sizeof words[0], (void*)w->address);
-    // What the waiter found there: the word of a thread that ends now may be cleared already.
-    w->word = w->call == call_futex ? (u32)regs->dx : words[0];
-    w->owner = words[2];
-    if (is_chosen(now) && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
-      w->flags |= has_stack;
-      w->weight = controls.period;
-    }
-  }
-  barrier();
-  w->since = now;
 }
 
 // Adds to the sum of the thread's calls, of which the entry has the latest and the map the others.
@@ -327,10 +259,8 @@ static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread
   bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void come_back(struct task_struct* task) {
-  const u32 thread = task->pid;
-  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (!w || w->since == 0) return;
+// The thread has a processor again, at `now`.
+static __always_inline void end_wait(struct waiting_thread* w, u32 thread, u64 now) {
   // Nobody was seen to wake it since it left: then who did was there before (on_waking).
   if (!w->woken && w->early) {
     w->woken = w->since;
@@ -338,9 +268,9 @@ static __always_inline void come_back(struct task_struct* task) {
     w->waker_flags = w->early_flags;
   }
   if (w->flags & waits_at_futex) {
-    tell_wait(w, thread, bpf_ktime_get_ns());
+    tell_wait(w, thread, now);
   } else {
-    const u64 until = w->woken ? w->woken : bpf_ktime_get_ns();
+    const u64 until = w->woken ? w->woken : now;
     if (until > w->since) add_blocked(w, thread, until - w->since);
   }
   w->early = 0;
@@ -348,11 +278,64 @@ static __always_inline void come_back(struct task_struct* task) {
   w->since = 0;
 }
 
+static __always_inline void come_back(struct task_struct* task) {
+  const u32 thread = task->pid;
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w && w->since != 0) end_wait(w, thread, bpf_ktime_get_ns());
+}
+
+// A thread that runs cannot wait: it came back, and that was not seen, soon after it was woken. So
+// it is on kernels that do not tell of each switch, as those for virtual machines may not when it
+// is from a thread of their own.
+static __always_inline void was_back(struct waiting_thread* w, u32 thread) {
+  if (w && w->since != 0) end_wait(w, thread, w->woken ? w->woken : bpf_ktime_get_ns());
+}
+
+static __always_inline void goes_on(struct task_struct* task) {
+  const u32 thread = task->pid;
+  if (is_recorded(task->tgid)) was_back(bpf_map_lookup_elem(&waiting, &thread), thread);
+}
+
+static __always_inline void leave(struct task_struct* task, u32 state) {
+  if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
+    return goes_on(task);
+  if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return;
+  const u32 thread = task->pid;
+  struct waiting_thread* w = entry_of(thread, task->tgid);
+  if (!w) return;
+  was_back(w, thread);
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  w->since = 0;
+  barrier();
+  describe(w, task, regs, state);
+  const u64 now = bpf_ktime_get_ns();
+  barrier();
+  w->begun = now;  // who wakes it from here on has to wait until it has left its processor
+  barrier();
+  if (w->flags & waits_at_futex) {
+    if (w->call == call_futex_waitv)  // the first of several
+      bpf_probe_read_user(&w->address, sizeof w->address, (void*)(regs->di + 8));
+    u32 words[3] = {};
+    if (bpf_probe_read_user(words, sizeof words, (void*)w->address) != 0)
+      bpf_probe_read_user(words, sizeof words[0], (void*)w->address);
+    // What the waiter found there: the word of a thread that ends now may be cleared already.
+    w->word = w->call == call_futex ? (u32)regs->dx : words[0];
+    w->owner = words[2];
+    if (is_chosen(now) && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
+      w->flags |= has_stack;
+      w->weight = controls.period;
+    }
+  }
+  barrier();
+  w->since = now;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_struct* after) {
   u32 state = before->__state;
   if (state_is_told) state = ctx[3];
-  if (!preempted) leave(before, state);
+  if (preempted) goes_on(before);
+  else leave(before, state);
   come_back(after);
   return 0;
 }
@@ -373,8 +356,9 @@ static __always_inline void note_early(struct waiting_thread* w, struct task_str
   struct pt_regs* at = (struct pt_regs*)bpf_task_pt_regs(woken);
   w->early = bpf_ktime_get_ns();
   w->early_waker = w->early_flags = 0;
+  const u64 call = at->orig_ax == call_restart ? w->last_call : at->orig_ax;
   const bool waits =
-      at->orig_ax == call_futex ? waits_in(at->si & futex_command) : at->orig_ax == call_futex_wait;
+      call == call_futex ? waits_in(at->si & futex_command) : call == call_futex_wait;
   if (!waits) return;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
@@ -447,7 +431,8 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 }
 
 // A thread that ends, or that runs another program now.
-static __always_inline void tell_exit(u32 type, struct task_struct* task, bool last) {
+static __always_inline void tell_exit(u32 type, struct task_struct* task, u32 last_call,
+                                      bool last) {
   struct exit_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
     __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
@@ -460,7 +445,8 @@ static __always_inline void tell_exit(u32 type, struct task_struct* task, bool l
   e->exit_code = task->exit_code;
   e->last = last;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  e->in_a_wait = regs->orig_ax == call_futex || regs->orig_ax == call_futex_wait;
+  const u64 call = regs->orig_ax == call_restart ? last_call : regs->orig_ax;
+  e->in_a_wait = call == call_futex || call == call_futex_wait;
   e->unused = 0;
   bpf_probe_read_kernel(e->name, sizeof e->name, task->comm);
   bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
@@ -471,11 +457,12 @@ int BPF_PROG(on_exec, struct task_struct* task) {
   if (!is_recorded(task->tgid)) return 0;
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  was_back(w, thread);
   if (w && w->blocked.times != 0) {  // by the program before
     keep_blocked(w, thread);
     w->blocked.times = w->blocked.ns = w->blocked.longest = 0;
   }
-  tell_exit(event_exec, task, false);
+  tell_exit(event_exec, task, 0, false);
   return 0;
 }
 
@@ -486,10 +473,12 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   const bool last = task->signal->live.counter == 0;
   if (last) bpf_map_delete_elem(&processes, &process);
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  was_back(w, thread);
   if (w && w->blocked.times != 0) keep_blocked(w, thread);
+  const u32 last_call = w ? w->last_call : 0;
   bpf_map_delete_elem(&waiting, &thread);
   if (task->flags & is_kernels_own && !last) return 0;
-  tell_exit(event_exit, task, last);
+  tell_exit(event_exit, task, last_call, last);
   return 0;
 }
 

@@ -471,9 +471,14 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
   __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);  // [B]
   const std::uint64_t ticks = e.head.time - e.since;
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
+  if (t.ended_in_vain != nullptr && (e.flags & resumed) != 0) --t.ended_in_vain->waits;
+  t.ended_in_vain = nullptr;
   const bool in_vain = is_of_lock(kind) && ended_by_its_limit(e);
   if (in_vain)
-    if (wait_row* row = file_.row(t.index, f.lock, wait_kind::in_vain)) ++row->waits;
+    if (wait_row* row = file_.row(t.index, f.lock, wait_kind::in_vain)) {
+      ++row->waits;
+      t.ended_in_vain = row;
+    }
   if (f.entry != nullptr && !in_vain) ++f.entry->acquisitions;
   if (e.woken != 0) t.delay_in_waits += e.head.time - e.woken;
   std::uint32_t holder = f.has_owner && known(e.owner) != nullptr ? e.owner : 0;
@@ -533,7 +538,10 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   thread_state& t = thread_of(thread);
   if (goes_on(t, w.address, w.since)) return;
   write_unended(t);
-  if (t.entry->open.since == w.since) return see_holder(t, w, side);
+  if (t.entry->open.since == w.since) {
+    see_end(t, w);
+    return see_holder(t, w, side);
+  }
   const bool has_one = t.waits.since == w.since;
   const std::uint32_t stack = has_one ? t.waits.stack : read_stack(w);
   // Only if it has slept all the while are what was read its entry and its stack.
@@ -551,6 +559,13 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   found.stack = t.waits.stack;
   found.flags = (w.flags & is_timed ? timed : 0u) | (f.owner_at != 0 ? has_owner : 0u);
   open(t, found, w.since);
+  see_end(t, w);
+}
+
+// Whoever was woken may run for long without our being told that it does.
+void watched_process::see_end(thread_state& t, const waiting_thread& w) {
+  const bool is_known = w.waker != 0 || (w.flags & is_timed) != 0;  // as in wait()
+  if (w.woken != 0 && is_known) t.entry->open.end = w.woken;
 }
 
 // Who holds the lock that a thread waits for just now, and what that thread waits for itself.

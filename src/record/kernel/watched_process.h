@@ -78,6 +78,7 @@ class watched_process {
     // over when the thread does something else. A signal may have ended the thread, which waits
     // once more where its memory is written down before; then all this is the wait that it was in.
     std::vector<ended_wait> unended;
+    wait_row* ended_in_vain = nullptr;  // where its last wait is counted, if it was in vain
   };
   struct futex {
     std::uint32_t lock = 0;
@@ -119,6 +120,7 @@ class watched_process {
   void name(thread_state&, std::uint32_t thread);
   void see_processors();
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);
+  static void see_end(thread_state&, const waiting_thread&);
 
   std::uint32_t process_, parent_;
   takers& of_all_;

@@ -68,7 +68,8 @@ function fillHeader(record) {
   const cards = [[`of all ${whose} lost to locks`, percent(record.lost_share)],
     ["lost to locks", duration(record.lost_ns)], [`${whose} in all`, duration(record.thread_time_ns)],
     [process.only_openmp ? "threads that met OpenMP's calls" : "threads",
-      howMany(process, record.threads.length)], ["ran", duration(process.duration_ns)]];
+      howMany(process, record.threads.length)], [process.cut_short ? "recorded for" : "ran",
+      duration(process.duration_ns)]];
   at("cards").replaceChildren(...cards.map(([what, value]) =>
     element("div", { className: "card" }, element("b", { textContent: value }),
       soft(what, "span"))));

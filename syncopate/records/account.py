@@ -42,7 +42,8 @@ STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")
 # no_call and stopped of kernel_events.h.
 STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped"}
 FAR_MORE = 2.0  # more than what looks leave out: of other processes
-SHARED = ("futex", "semaphore", "system_v", "file_locks")  # parts that may hide locks which processes share
+# Parts that may hide locks which processes share.
+SHARED = ("futex", "semaphore", "system_v", "file_locks")
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
 UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
           "signals", "system_v", "file_locks")  # fmt: skip

@@ -71,10 +71,10 @@ class Notes:
         return notes + self._of_kernel() + self._of_others() + self._regions()
 
     def has_more_threads(self) -> bool:
-        """Whether there may have been more threads than have entries: of the library's record,
-        where later ones share those of threads that ended."""
-        by_preload = self.of.record.header.recorder == recordformat.BY_PRELOAD
-        return by_preload and len(self.of.threads) >= recordformat.SEPARATE_THREADS
+        """Whether there may have been more threads than have entries: later
+        ones share those of threads that ended, but in the JVM's record."""
+        by_jvm = self.of.record.header.recorder == recordformat.BY_JVM
+        return not by_jvm and len(self.of.threads) >= recordformat.SEPARATE_THREADS
 
     def has_only_openmp(self) -> bool:
         return bool(self.of.record.header.flags & recordformat.ONLY_OPENMP)

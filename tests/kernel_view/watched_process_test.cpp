@@ -171,5 +171,79 @@ INSTANTIATE_TEST_SUITE_P(
         kind_of_object{"pthread_barrier_wait", 0, 4, object_kind::barrier, wait_kind::barrier}),
     [](const auto& of) { return std::string(of.param.function); });
 
+// A server that makes a thread for each request does so for hours.
+TEST(WatchedThreads, ThoseThatEndGiveTheirEntriesToLaterOnes) {
+  constexpr std::uint32_t rounds = 8, at_once = 700, each_ran = 5;
+  constexpr std::uint64_t each_lived = 3 * millisecond, first = 0x4000'0000;
+  watched_process::takers takers;
+  record_test::scratch folder;
+  watched_process seen(static_cast<std::uint32_t>(::getpid()), 0, takers);
+  const std::uint64_t begin = now_ns();
+  ASSERT_EQ(seen.begin(folder.path() / "record", false, begin), 0);
+  std::uint64_t now = begin + millisecond;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    for (std::uint32_t i = 0; i < at_once; ++i) {
+      const auto thread = static_cast<std::uint32_t>(first + round * at_once + i);
+      seen.thread_began({event_thread, seen.id(), thread, 1, now});
+      wait_event e{};
+      e.head = {event_wait, seen.id(), thread, 1, now + 2 * millisecond};
+      e.since = now + millisecond;
+      e.address = object;
+      e.operation = in_private_memory | wait_bitset;
+      e.waker = 1;
+      e.woken = e.head.time;
+      seen.wait(e);
+      exit_event ended{};
+      ended.head = {event_exit, seen.id(), thread, 1, now + each_lived};
+      ended.cpu_ns = each_ran;
+      seen.thread_ended(ended);
+    }
+    seen.refresh(kernel_controls{});
+    now += 10 * millisecond;
+  }
+  seen.finish(finished, kernel_controls{});
+  const record_test::contents c = record_test::read_record(folder.path() / "record");
+  EXPECT_LT(c.threads.size(), 2048u + at_once + 10);
+  std::uint64_t lived = 0, ran = 0, waits = 0;
+  for (const auto& [id, thread] : c.threads) {
+    if (thread.thread_id < first) continue;  // of this test itself
+    lived += thread.end_ticks - thread.start_ticks;
+    ran += thread.cpu_ns;
+  }
+  for (const auto& [thread, row] : c.rows) waits += row.waits;
+  EXPECT_EQ(lived, rounds * at_once * each_lived);
+  EXPECT_EQ(ran, rounds * at_once * each_ran);
+  EXPECT_EQ(waits, rounds * at_once);
+}
+
+// Who posts a semaphore that it has taken itself has had it as a lock: also after many others.
+TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
+  watched_process::takers takers;
+  record_test::scratch folder;
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  watched_process seen(self, 0, takers);
+  ASSERT_EQ(seen.begin(folder.path() / "record", false, now_ns()), 0);
+  std::uint64_t now = now_ns();
+  const auto waits = [&](std::uint32_t thread, std::uint32_t waker) {
+    wait_event e{};
+    e.head = {event_wait, seen.id(), thread, 1, now += millisecond};
+    e.since = now - millisecond / 2;
+    e.address = object;
+    e.operation = in_private_memory;
+    e.waker = waker;
+    e.woken = now;
+    seen.wait(e);
+  };
+  for (std::uint32_t i = 0; i < 3000; ++i) waits(0x4000'0000 + i, 0);  // ids of no thread
+  waits(self, 0x4000'0000);
+  for (int i = 0; i < 100; ++i) waits(self, self);
+  seen.finish(finished, kernel_controls{});
+  const record_test::contents c = record_test::read_record(folder.path() / "record");
+  std::uint64_t as_lock = 0;
+  for (const auto& [thread, row] : c.rows)
+    if (row.kind == static_cast<std::uint32_t>(wait_kind::futex_lock)) as_lock += row.waits;
+  EXPECT_GT(as_lock, 50u);
+}
+
 }  // namespace
 }  // namespace syncopate::record::kernel

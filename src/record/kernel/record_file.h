@@ -43,6 +43,7 @@ class record_file {
   // nullptr, 0: the file cannot grow or the table is full.
   std::pair<lock_entry*, std::uint32_t> add_lock();
   std::pair<thread_entry*, std::uint32_t> add_thread();
+  std::uint32_t thread_count() const { return threads_.count; }
   std::uint32_t stack_id(const std::vector<std::uint64_t>& addresses);
   void add_maps(const std::string& text);
   // The row of this thread, lock and kind; nullptr when there is no room.

@@ -20,7 +20,9 @@ namespace {
 
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t gets_its_name = 3000 * millisecond;  // a thread, once it has begun
-constexpr std::uint64_t dies_within = 1000 * millisecond;    // once a signal has woken it
+// Beyond so many, a new one goes on in the entry of one that has ended (src/record/threads.cpp).
+constexpr std::uint32_t separate_threads = 2048;
+constexpr std::uint64_t dies_within = 1000 * millisecond;  // once a signal has woken it
 
 std::string proc(std::uint32_t process, const char* what) {
   return "/proc/" + std::to_string(process) + "/" + what;
@@ -147,16 +149,40 @@ watched_process::thread_state& watched_process::thread_of(std::uint32_t thread) 
   const auto [found, is_new] = threads_.try_emplace(thread);
   thread_state& t = found->second;
   if (!is_new) return t;
+  take_entry(t);
+  t.entry->thread_id = thread;
+  t.began = now_ns();
+  t.entry->start_ticks = t.began - t.lived;
+  name(t, thread);
+  t.processors = processors_of(thread);
+  return t;
+}
+
+void watched_process::take_entry(thread_state& t) {
+  if (file_.thread_count() >= separate_threads && !idle_.empty()) {
+    std::tie(t.entry, t.index) = idle_.back();
+    idle_.pop_back();
+    t.lived = t.entry->end_ticks - std::min(t.entry->end_ticks, t.entry->start_ticks);
+    t.cpu_of_others = t.entry->cpu_ns;
+    t.delay_of_others = t.entry->delay_ns;
+    t.entry->end_ticks = t.entry->handle = 0;
+    return;
+  }
   std::tie(t.entry, t.index) = file_.add_thread();
   if (t.entry == nullptr) {  // the file is full: nobody reads this one
     static thread_entry nowhere;
     t.entry = &nowhere;
   }
-  t.entry->thread_id = thread;
-  t.entry->start_ticks = now_ns();
-  name(t, thread);
-  t.processors = processors_of(thread);
-  return t;
+}
+
+// What the kernel has counted for it ever.
+void watched_process::count(thread_state& t, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
+  // 0 would say that it is not known.
+  const std::uint64_t cpu =
+      std::max<std::uint64_t>(1, cpu_ns - std::min<std::uint64_t>(cpu_ns, t.cpu_before));
+  const std::uint64_t before = t.delay_before + t.delay_in_waits;
+  t.entry->cpu_ns = t.cpu_of_others + cpu;
+  t.entry->delay_ns = t.delay_of_others + delay_ns - std::min<std::uint64_t>(delay_ns, before);
 }
 
 // Where a thread has ended since, it could use what it could before.
@@ -179,7 +205,7 @@ void watched_process::name(thread_state& t, std::uint32_t thread) {
 
 void watched_process::thread_began(const event_head& e) {
   thread_state& t = thread_of(e.thread);
-  t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks);
+  t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks) - t.lived;
   // Who begins a thread may have chosen processors for all before.
   if (bits now = processors_of(process_); !now.empty())
     thread_of(process_).processors = std::move(now);
@@ -189,11 +215,7 @@ void watched_process::thread_began(const event_head& e) {
 void watched_process::thread_ended(const exit_event& e) {
   thread_state& t = thread_of(e.head.thread);
   std::memcpy(t.entry->name, e.name, sizeof t.entry->name);
-  // 0 would say that it is not known.
-  t.entry->cpu_ns =
-      std::max<std::uint64_t>(1, e.cpu_ns - std::min<std::uint64_t>(e.cpu_ns, t.cpu_before));
-  const std::uint64_t before = t.delay_before + t.delay_in_waits;
-  t.entry->delay_ns = e.delay_ns - std::min<std::uint64_t>(e.delay_ns, before);
+  count(t, e.cpu_ns, e.delay_ns);
   constexpr unsigned by_signal = 127;  // of what waitpid says
   if (!t.unended.empty() && ((e.exit_code & by_signal) != 0 || e.in_a_wait != 0)) {
     t.unended.clear();  // it waits there still, when the record ends
@@ -219,9 +241,12 @@ void watched_process::refresh(const kernel_controls& of_all) {
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
   const std::uint64_t now = now_ns();
   for (auto& [thread, t] : threads_) {
-    if (now < t.entry->start_ticks + gets_its_name) name(t, thread);
+    if (now < t.began + gets_its_name) name(t, thread);
     if (!t.unended.empty() && now > t.unended.back().e.head.time + dies_within) write_unended(t);
   }
+  // But not where its last wait is written down as one that was not over.
+  for (const auto& [thread, t] : ended_)
+    if (t.entry->end_ticks != 0) idle_.emplace_back(t.entry, t.index);
   ended_.clear();
   see_processors();
   tell_lost(of_all);
@@ -235,8 +260,7 @@ void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all)
     name(t, thread);
     const auto [cpu, delay] = times_of(process_, thread);
     if (cpu == 0) continue;
-    t.entry->cpu_ns = std::max<std::uint64_t>(1, cpu - std::min(cpu, t.cpu_before));
-    t.entry->delay_ns = delay - std::min(delay, t.delay_before + t.delay_in_waits);
+    count(t, cpu, delay);
   }
   see_processors();
   tell_lost(of_all);

@@ -71,7 +71,10 @@ class watched_process {
   struct thread_state {
     thread_entry* entry = nullptr;
     std::uint32_t index = 0;
+    std::uint64_t began = 0;
     std::uint64_t cpu_before = 0, delay_before = 0, delay_in_waits = 0;
+    // Of the threads that had the entry before: how long they lived, and what the kernel counted.
+    std::uint64_t lived = 0, cpu_of_others = 0, delay_of_others = 0;
     begun_wait waits, woken_by;
     std::vector<unsigned long> processors;  // the bits of those that it may use, as seen last
     // A wait that nobody was seen to end, and those behind it at once at the same futex: they are
@@ -94,6 +97,8 @@ class watched_process {
   };
 
   thread_state& thread_of(std::uint32_t thread);
+  void take_entry(thread_state&);
+  static void count(thread_state&, std::uint64_t cpu_ns, std::uint64_t delay_ns);
   void fill_header(bool redact, std::uint64_t since);
   void tell_lost(const kernel_controls&);
   void read_modules_if_due();
@@ -106,6 +111,7 @@ class watched_process {
                   std::uint32_t thread, std::uint32_t stack);
   void bind(futex&, const found_kind&);
   void retell(futex&, const found_kind&);
+  void forget_ended(thread_set& takers);
   wait_kind kind_of_wait(futex&, const wait_event&);
   const std::vector<std::string>& functions_of(std::uint32_t stack);
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
@@ -130,11 +136,12 @@ class watched_process {
   std::uint64_t next_read_of_modules_ = 0;
   std::vector<unsigned long> processors_of_ended_;
   std::vector<mapping> memory_;  // as it was when a futex in memory that is not known came
-  std::uint64_t next_read_of_memory_ = 0;
+  std::uint64_t next_read_of_memory_ = 0, next_forgetting_ = 0;
   std::unordered_set<std::string> told_memory_;
   std::unordered_map<std::uint32_t, thread_state> threads_;
-  std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for a second or so
-  std::unordered_map<std::uint64_t, futex> futexes_;       // by address
+  std::unordered_map<std::uint32_t, thread_state> ended_;      // by thread id, for a second or so
+  std::vector<std::pair<thread_entry*, std::uint32_t>> idle_;  // entries of those before these
+  std::unordered_map<std::uint64_t, futex> futexes_;           // by address
   std::unordered_map<std::uint64_t, std::pair<lock_entry*, std::uint32_t>> objects_[16];
   std::unordered_map<std::uint32_t, std::vector<std::string>> functions_;  // by stack id
   std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> addresses_;

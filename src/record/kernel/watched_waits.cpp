@@ -6,6 +6,8 @@
 //   [E]  release store of the begin, behind all that is said of the wait: who reads the same begin
 //        before and behind the rest has read one wait (as src/record/waits.cpp).
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <vector>
 
 #include <sys/uio.h>
@@ -22,6 +24,7 @@ constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
 constexpr std::uint64_t reading_takes_at_most = 50;  // one part in so many of the time
 constexpr std::size_t most_unended = 8;
 constexpr std::size_t most_takers = 1024;
+constexpr std::uint64_t between_forgettings = 10 * millisecond;
 constexpr std::uint32_t futex_is_private = 128, futex_command = 127, futex_wait_bitset = 9;
 constexpr std::size_t page = 4096;
 
@@ -199,12 +202,23 @@ void watched_process::bind(futex& f, const found_kind& found) {
   f.is_known = found.kind != wait_kind::futex;
 }
 
+// Threads come and go for hours: those that are gone wake nobody.
+void watched_process::forget_ended(thread_set& takers) {
+  const std::uint64_t now = now_ns();
+  if (now < next_forgetting_) return;
+  next_forgetting_ = now + between_forgettings;
+  std::erase_if(takers, [](std::uint32_t thread) {
+    return ::kill(static_cast<pid_t>(thread), 0) != 0 && errno == ESRCH;
+  });
+}
+
 // Of a semaphore or a futex it depends on who ended the wait (format.h).
 wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
   if (f.kind != wait_kind::semaphore && f.kind != wait_kind::futex) return f.kind;
   // Who wakes at an address, and waits at it as well, does so at one futex.
   thread_set& takers = (e.operation & futex_is_private) != 0 ? f.takers : of_all_[e.address];
   const bool by_taker = e.waker != 0 && takers.count(e.waker) != 0;
+  if (takers.size() >= most_takers && takers.count(e.head.thread) == 0) forget_ended(takers);
   if (takers.size() < most_takers) takers.insert(e.head.thread);
   if (f.kind == wait_kind::semaphore) {
     if (e.waker != 0) f.wakes = f.wakes.with(by_taker, true);

@@ -208,8 +208,8 @@ void machine::keep_old(address at, std::size_t bytes) {
 }
 
 void machine::access_inside(address at, std::size_t bytes, bool writes, place from) {
-  check_freed(at, bytes, writes ? "a write" : "a read", from);
-  if (!is_ignored(at, bytes, writes))
+  lifetimes_.check_freed(at, bytes, writes ? "a write" : "a read", from);
+  if (!claims_.is_ignored(at, bytes, writes))
     note_access(at, bytes, writes ? touch::write : touch::read, from);
   if (!writes) return;
   keep_old(at, bytes);

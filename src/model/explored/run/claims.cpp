@@ -1,35 +1,29 @@
-// claims.cpp -- what the program says of itself (model/front/compiler/annotations.cpp).
-#include "machine.h"
+// claims.cpp -- see claims.h.
+#include "claims.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace syncopate::explored {
 
-// Claims of an address are read-modify-writes of one word of ours: they are in one order, and an
-// acquire takes what all releases before it have left. The word keeps its value, so that no loop
-// takes them for news.
-void machine::claim_order(address of, int side, bool acquires, place from) {
-  if (!options_.claims) return;
-  if (tx_.runs()) return;  // it ends as one step, in order with all before it
-  const clock before = memory_.of(threads_.current()).happened;
-  auto& word = claims_[{of, side}];
+address claims::word_of(address of, int side) {
+  auto& word = words_[{of, side}];
   if (word == nullptr) word = std::make_unique<std::uint32_t>(0);
-  modify(reinterpret_cast<address>(word.get()), sizeof *word, engine::operation::exchange, 0,
-         acquires ? std::memory_order_acquire : std::memory_order_release, from);
-  if (acquires) note_believed(before, from);
+  return reinterpret_cast<address>(word.get());
 }
 
 // Where the thread has come to know more than by its accesses, the verdict rests on the claim.
-void machine::note_believed(clock before, place from) {
-  const clock& now = memory_.of(threads_.current()).happened;
-  before.at[threads_.current()] = now.at[threads_.current()];
+void claims::note_believed(clock before, const clock& now, place from) {
+  const thread_index by = threads_.current();
+  before.at[by] = now.at[by];
   if (before.includes(now)) return;
   std::vector<place>& known = verdict_.believed;
   if (std::find(known.begin(), known.end(), from) == known.end()) known.push_back(from);
 }
 
-void machine::ignore(engine::kind what, int by) {
-  int& sections = what == engine::kind::write ? me().ignored_writes : me().ignored_reads;
+void claims::ignore(engine::kind what, int by) {
+  thread& t = threads_.running();
+  int& sections = what == engine::kind::write ? t.ignored_writes : t.ignored_reads;
   sections = std::max(0, sections + by);
 }
 

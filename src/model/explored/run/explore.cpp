@@ -45,9 +45,8 @@ void machine::begin_threads() {
   meetings_.forget();
   alternatives_.forget();
   dependence_.forget();
-  heap_.forget();
-  objects_.forget();
-  harmless_ = harmless_bytes::from_the_start();
+  lifetimes_.forget();
+  claims_.begin();
   tx_.depth = 0;
   in_step_ = false;
   replay_.restart();
@@ -113,7 +112,8 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
 void machine::thread_exit() {
   abort_unfriendly();
   // (main's variables outlive the other threads as far as anybody can tell.)
-  if (threads_.current() != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
+  if (threads_.current() != 0)
+    lifetimes_.leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
   me().now = thread_state::ended;
   const thread_index next = pick();
   switch_to(next);
@@ -201,7 +201,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
 
 void machine::tell_names() const {
   instrument::forget_blocks_and_threads();
-  heap_.tell_names();
+  lifetimes_.tell_names();
   for (unsigned t = 0; t < threads_.count(); ++t) {
     if (threads_[t].fiber == nullptr) continue;
     const auto stack = instrument::stack_of(threads_[t].fiber);

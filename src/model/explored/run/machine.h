@@ -12,10 +12,10 @@
 // are; since programs without races cannot tell their order, they are no steps of the search.
 #pragma once
 
+#include "claims.h"
 #include "ends.h"
-#include "harmless.h"
-#include "heap.h"
 #include "jobs.h"
+#include "lifetimes.h"
 #include "meetings.h"
 #include "model/explored/memory/shadow.h"
 #include "model/explored/report/sites.h"
@@ -26,7 +26,6 @@
 #include "model/explored/search/replay.h"
 #include "model/explored/search/search.h"
 #include "model/explored/search/trace.h"
-#include "object_table.h"
 #include "options.h"
 #include "surroundings.h"
 #include "thread_table.h"
@@ -86,15 +85,19 @@ class machine final : private ends {
 
   // What the program claims (engine.h).
   void claim_order(address of, int side, bool acquires, place);
-  void claim_harmless(address at, std::size_t bytes) { harmless_.add(at, bytes); }
-  void ignore(engine::kind, int by);
+  void claim_harmless(address at, std::size_t bytes) { claims_.add_harmless(at, bytes); }
+  void ignore(engine::kind what, int by) { claims_.ignore(what, by); }
 
   // pthread's objects, which are initialized once until they are destroyed or their memory becomes
   // something else, and are not held then.
   void begin_object(address, std::size_t bytes, const char* what, place);
-  void hold_object(address, std::size_t bytes, const char* what, int by, place);
-  void begin_wait(address condition, address mutex, place);
-  void end_wait(address condition);
+  void hold_object(address at, std::size_t bytes, const char* what, int by, place from) {
+    lifetimes_.hold_object(at, bytes, what, by, from);
+  }
+  void begin_wait(address condition, address mutex, place from) {
+    lifetimes_.begin_wait(condition, mutex, from);
+  }
+  void end_wait(address condition) { lifetimes_.end_wait(condition); }
 
   bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
              std::uint64_t until, std::uint64_t& value, place);
@@ -164,34 +167,8 @@ class machine final : private ends {
   void act() noexcept { me().act(); }
   void forget_visits() noexcept { me().forget_visits(); }
 
-  // claims.cpp
-  void note_believed(clock before, place from);
-  // Whether a plain access takes no part in the search for races.
-  [[nodiscard]] bool is_ignored(address at, std::size_t bytes, bool writes) {
-    const harmless_bytes::kind harmless = harmless_.has_some_in(at, bytes);
-    const bool ignored = (writes ? me().ignored_writes : me().ignored_reads) != 0 ||
-                         harmless == harmless_bytes::meant;
-    verdict_.ignored |= ignored;
-    return ignored || harmless == harmless_bytes::shared;
-  }
-
   // callers.cpp
   caller_places callers_of(place);
-
-  // lifetimes.cpp
-  void note_stack(address, const char* what, place);
-  void check_alive(thread_index owner, address, const char* what, place);
-  void leave_frames(address up_to, place);
-  void check_allocated(address at, const char* what, place from) {
-    if (const heap_block* const b = heap_.block_of(at)) check_order_behind(*b, at, what, from);
-  }
-  void check_order_behind(const heap_block&, address, const char* what, place);
-  void end_objects(address at, std::size_t bytes) {
-    if (objects_.may_be_in(at, bytes)) end_these_objects(at, bytes);
-  }
-  void end_these_objects(address, std::size_t bytes);
-  void end_objects_with_memory(address, std::size_t bytes, place);
-  void end_objects_on_stack(address up_to);
 
   // loops.cpp
   [[nodiscard]] std::span<const unsigned char> program_stack() const;
@@ -269,11 +246,6 @@ class machine final : private ends {
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
-  void check_freed(address at, std::size_t bytes, const char* what, place from) {
-    if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
-  }
-  [[noreturn]] void fail_freed(address, std::size_t bytes, const char* what, place);
-  void fail_unordered_release(const access_record*, place);
 
   // transactions.cpp
   [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
@@ -318,12 +290,9 @@ class machine final : private ends {
   int main_status_ = 0;
   bool all_must_end_ = false, loops_may_stay_ = false;
   std::span<const unsigned char> (*stack_)() = nullptr;
-  heap heap_;
   void tell_names() const;
-  object_table objects_;
-  harmless_bytes harmless_;
-  // By address and side: the words on which claims of order meet. They stay where they are.
-  std::map<std::pair<address, int>, std::unique_ptr<std::uint32_t>> claims_;
+  claims claims_{threads_, verdict_};
+  lifetimes lifetimes_{memory_, shadow_, threads_, meetings_, *this};
   jobs jobs_{options_, search_, memory_, assumed_, verdict_};
 };
 

@@ -172,7 +172,7 @@ void machine::dismiss(address at, place from) {
 
 sharing& machine::sharing_at(address at) {
   if (sharing* const known = meetings_.sharings.find(at)) return *known;
-  objects_.note(at, 1);
+  lifetimes_.note_object(at);
   return meetings_.sharings.at(at);
 }
 

@@ -42,15 +42,8 @@ operation make(action what, address at, unsigned bytes, std::memory_order order,
 
 // ---- what all accesses share ------------------------------------------------------------------
 
-void machine::fail_freed(address at, std::size_t bytes, const char* what, place from) {
-  const auto* block = shadow_.freed_at(at, bytes);
-  fail(failure_kind::use_after_free,
-       std::string(what) + " of memory that thread " + std::to_string(block->thread) + " has freed",
-       from, block->where, at);
-}
-
 location_id machine::location_of(address at, unsigned bytes, place from) {
-  check_freed(at, bytes, "an atomic access", from);
+  lifetimes_.check_freed(at, bytes, "an atomic access", from);
   const location_id id = memory_.find(at, bytes);
   if (id == memory::none)
     fail(failure_kind::unsupported,
@@ -59,10 +52,8 @@ location_id machine::location_of(address at, unsigned bytes, place from) {
 }
 
 void machine::touch_atomic(const operation& op, bool writes) {
-  check_freed(op.at, op.bytes, "an atomic access", op.from);
-  check_allocated(op.at, "an atomic access", op.from);
-  note_stack(op.at, "an atomic access", op.from);
-  if (harmless_.has_some_in(op.at, op.bytes) != harmless_bytes::none) return;
+  lifetimes_.check(op.at, op.bytes, "an atomic access", op.from);
+  if (claims_.has_harmless_in(op.at, op.bytes)) return;
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read,
                      threads_.current(), memory_.of(threads_.current()).happened, op.from);
@@ -380,11 +371,9 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
   if (reads_again(at, writes, from)) loops_for_good(from);
-  check_freed(at, bytes, writes ? "a write" : "a read", from);
-  check_allocated(at, writes ? "a write" : "a read", from);
-  note_stack(at, writes ? "a write" : "a read", from);
+  lifetimes_.check(at, bytes, writes ? "a write" : "a read", from);
   const access_record* const other =
-      is_ignored(at, bytes, writes)
+      claims_.is_ignored(at, bytes, writes)
           ? nullptr
           : shadow_.access(at, bytes, writes ? touch::write : touch::read, threads_.current(),
                            memory_.of(threads_.current()).happened, from);
@@ -397,7 +386,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   }
   if (!writes) return;
   const bool was_atomic = memory_.overwrite(at, bytes);
-  end_objects(at, bytes);
+  lifetimes_.end_objects(at, bytes);
   if (at >= me().stack_low && at < me().stack_high) return;
   me().rounds_of.clear();
   if (was_atomic) forget_visits();
@@ -413,56 +402,48 @@ void machine::access_by_call(address at, std::size_t bytes, engine::kind what, p
 void machine::allocated(address at, std::size_t bytes, place from) {
   bytes = std::max<std::size_t>(bytes, 1);  // malloc(0), too, gives an address anew
   forget_visits();
-  heap_.note_allocated(at, bytes, from);
-  shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
-  harmless_.forget(at, bytes);
-  heap_.end(at, bytes);
-  // (What the C library allocates for itself it hands to threads in ways that are not seen.)
-  if (from != nullptr)
-    heap_.begin(at, {bytes, threads_.current(),
-                     memory_.of(threads_.current()).happened.at[threads_.current()], from});
-  end_objects(at, bytes);
-}
-
-void machine::fail_unordered_release(const access_record* other, place from) {
-  if (other == nullptr) return;
-  const access_record record = *other;
-  fail(failure_kind::race,
-       "the release of memory and an access by thread " + std::to_string(record.thread) +
-           " are not ordered",
-       from, record.where, shadow_.raced_at());
+  claims_.forget_harmless(at, bytes);
+  lifetimes_.begin_block(at, bytes, from);
 }
 
 void machine::freed(address at, std::size_t bytes, place from) {
-  if (const auto* block = shadow_.freed_at(at, 1))
-    fail(failure_kind::double_free,
-         "memory that thread " + std::to_string(block->thread) + " has freed is freed again", from,
-         block->where, at);
-  if (const auto [offset, block] = heap_.inside(at); offset != 0)
-    fail(failure_kind::check,
-         "free of an address " + std::to_string(offset) + " bytes inside a block", from,
-         block->where);
-  check_allocated(at, "the release", from);
-  end_objects_with_memory(at, bytes, from);
-  heap_.end(at, bytes);
-  fail_unordered_release(shadow_.access(at, bytes, touch::release, threads_.current(),
-                                        memory_.of(threads_.current()).happened, from),
-                         from);
+  lifetimes_.end_block(at, bytes, from);
   forget_visits();
-  heap_.note_freed(at, bytes, from);
   memory_.overwrite(at, bytes);
-  shadow_.add_freed({at, bytes, threads_.current(), from});
 }
 
 // (Who comes later crashes.)
 void machine::unmapped(address at, std::size_t bytes, place from) {
-  fail_unordered_release(shadow_.races_with(at, bytes, touch::release, threads_.current(),
-                                            memory_.of(threads_.current()).happened),
-                         from);
+  lifetimes_.unmap(at, bytes, from);
   forget_visits();
   memory_.overwrite(at, bytes);
-  end_objects(at, bytes);
+}
+
+void machine::leaves(address up_to, place where) {
+  const thread& t = me();
+  if (tx_.runs() || t.fiber == nullptr) return;
+  if (up_to > t.stack_low && up_to <= t.stack_high) lifetimes_.leave_frames(up_to, where);
+}
+
+// ---- what the program says of itself ----------------------------------------------------------
+
+// Claims of an address are read-modify-writes of one word of ours: they are in one order, and an
+// acquire takes what all releases before it have left. The word keeps its value, so that no loop
+// takes them for news.
+void machine::claim_order(address of, int side, bool acquires, place from) {
+  if (!options_.claims) return;
+  if (tx_.runs()) return;  // it ends as one step, in order with all before it
+  const clock before = memory_.of(threads_.current()).happened;
+  modify(claims_.word_of(of, side), sizeof(std::uint32_t), engine::operation::exchange, 0,
+         acquires ? std::memory_order_acquire : std::memory_order_release, from);
+  if (acquires) claims_.note_believed(before, memory_.of(threads_.current()).happened, from);
+}
+
+void machine::begin_object(address at, std::size_t bytes, const char* what, place from) {
+  lifetimes_.check_new(at, what, from);
+  access(at, bytes, engine::kind::write, from);  // ends what was registered there
+  lifetimes_.begin_object(at, bytes, what, from);
 }
 
 }  // namespace syncopate::explored

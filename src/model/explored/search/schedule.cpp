@@ -29,7 +29,7 @@ void machine::announce(const operation& op) {
   me().read_at = 0;
   me().next.callers = callers_of(op.from);
   me().announced_at = search_.depth();
-  leave_frames(me().stands, op.from);
+  lifetimes_.leave_frames(me().stands, op.from);
   if (me().stands != 0) me().deepest = std::min(me().deepest, me().stands);
   me().now = thread_state::announced;
   const thread_index next = pick();

@@ -32,8 +32,8 @@ enum file_flag : std::uint32_t {
                   // is when
   // Only threads that came to one of OpenMP's calls are in here, with what they waited for there.
   only_openmp = 1024,
-  killed = 2048,   // a signal ended the process, and the recorder beside it has seen that; last_ticks
-                   // is when
+  // A signal ended the process, and the recorder beside it has seen that; last_ticks is when.
+  killed = 2048,
   replaced = 256,  // the process called exec, and what came before is all here; last_ticks is when
 };
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, compile_c, run_cli
+from kernel_support import functions, needs_kernel
 from make_record import RecordBuilder
-from test_kernel_view import functions, needs_kernel
 
 from syncopate.base.errors import Failure
 from syncopate.launch import jvm

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import compile_c, run_cli
-from test_kernel_view import needs_kernel
+from kernel_support import needs_kernel
 
 from syncopate.machines import machine
 

@@ -40,7 +40,7 @@ class Figure:
     run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
     for the end of the page. beyond: why no row is about the paper's machine, where that is so.
     kept: of another figure with the same points, whose finished ones are this one's, too.
-    original: the programs of others that it runs, by their name in `syncopate bench originals`.
+    original: the programs of others that it runs, by their names in `syncopate bench originals`.
     fields: what its document keeps of a run, besides place, seed and error; empty: all.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
@@ -295,11 +295,15 @@ def not_built(figure: Figure, options: argparse.Namespace) -> str:
     if not figure.original:
         return ""
     setting, points = setting_of(figure, options), figure.points(options.quick)
-    if all(setting.program(point).is_file() for point in points):
+    native = setting.originals if figure.measure else None
+    programs = [native / each.program if native else setting.program(each) for each in points]
+    if all(program.is_file() for program in programs):
         return ""
+    chosen = figure.original.split()
     return (
-        f"{figure.name}: the original {figure.original} is not built; `syncopate bench originals"
-        f" --sources DIR --program {figure.original}` does that"
+        f"{figure.name}: the original {' and '.join(chosen)} {'is' if len(chosen) == 1 else 'are'}"
+        f" not built; `syncopate bench originals --sources DIR --program"
+        f" {' --program '.join(chosen)}` does that"
     )
 
 

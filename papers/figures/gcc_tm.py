@@ -159,24 +159,25 @@ def alone(results: Results, series: str) -> float:
     return 100 * (share(found, 1) + share(found, 2))
 
 
-def table_rows(results: Results, number_of: int, *stages: str) -> list[Claim]:
-    """The shares of one of the paper's tables, for both branches. What serializes for a call that
+def table_rows(results: Results, number_of: int, *stages: str, original: str = "") -> list[Claim]:
+    """The shares of one of the paper's tables, for both branches, but for the one that a figure of
+    the original program has. What serializes for a call that
     is unsafe follows from the code and its compiler; how many abort so often that they run alone,
     from how many transactions meet, so from the machine, too."""
     what, said = " and ".join(stages), f"table {number_of}: how many transactions run alone"
     return [
-        table_row(results, {1: "in flight", 2: "at start"}, stages,
+        table_row(results, {1: "in flight", 2: "at start"}, stages, original,
                   f"table {number_of}: {what}, how many transactions run alone for a call",
                   f"{said}, {what}"),
-        table_row(results, {3: "after aborts"}, stages,
+        table_row(results, {3: "after aborts"}, stages, "",
                   f"table {number_of}: {what}, how many transactions run alone after aborts",
                   f"{said}, {what}", not_the_papers(results.figure.machine)),
     ]  # fmt: skip
 
 
-def table_row(results: Results, columns: dict[int, str], stages: tuple[str, ...], paper: str,
-              headline: str, beyond: str = "") -> Claim:  # fmt: skip
-    places = [(series, i) for series in branches(*stages) for i in columns]
+def table_row(results: Results, columns: dict[int, str], stages: tuple[str, ...], original: str,
+              paper: str, headline: str, beyond: str = "") -> Claim:  # fmt: skip
+    places = [(s, i) for s in branches(*stages) if s != original for i in columns]
     return claim(
         paper,
         number(

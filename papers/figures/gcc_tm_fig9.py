@@ -30,7 +30,7 @@ def claims(results: Results) -> list[Claim]:
     it, ip = (counts(results, f"{branch}-on-commit")[3] for branch in ("it", "ip"))
     return [
         *made,
-        *table_rows(results, 4, "on-commit"),
+        *table_rows(results, 4, "on-commit", original="it-on-commit"),
         claim(
             "IT: fewer run alone after aborts than in IP (8K to 48K)",
             less(),

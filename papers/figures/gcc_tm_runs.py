@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,9 +99,11 @@ class KeptServer(servers.Server):
         return status
 
 
-def memslap_seconds(port: int, threads: int, operations: int, test: str, limit: float) -> float:
+def memslap_seconds(
+    port: int, threads: int, operations: int, test: str, limit: float, more: tuple[str, ...] = ()
+) -> float:
     """Seconds in which `threads` connections have executed `operations` each."""
-    command = ["memcslap", f"--servers=127.0.0.1:{port}", f"--concurrency={threads}",
+    command = ["memcslap", *more, f"--servers=127.0.0.1:{port}", f"--concurrency={threads}",
                f"--execute-number={operations}", f"--test={test}"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     found = re.search(rf"Time to {test}\s+\d+ keys by\s+\d+ threads:\s+([\d.]+)", done.stdout)
@@ -148,11 +151,18 @@ def counts_of(output: str) -> dict:
     return result
 
 
-def run_point(point: Point, options: argparse.Namespace) -> dict:
-    """The point's place with the result, or with `error`."""
+Run = Callable[[Point, argparse.Namespace], dict]  # one run's results; raises a RunError
+
+
+def run_txcache(point: Point, options: argparse.Namespace) -> dict:
     run = run_under_memslap if point.panel == MEMSLAP else run_alone
+    return run(Series(point.series), point, options)
+
+
+def run_point(point: Point, options: argparse.Namespace, run: Run) -> dict:
+    """The point's place with the result, or with `error`."""
     try:
-        return point.place() | run(Series(point.series), point, options)
+        return point.place() | run(point, options)
     except (RunError, servers.ServerError, subprocess.TimeoutExpired, OSError) as error:
         return point.place() | {"error": " ".join(str(error).split())}
 
@@ -160,24 +170,32 @@ def run_point(point: Point, options: argparse.Namespace) -> dict:
 # ---- a figure's sweep ----
 
 
-def check(points: list[Point], options: argparse.Namespace) -> None:
+Program = Callable[[Point, argparse.Namespace], Path]
+
+
+def program_of(point: Point, options: argparse.Namespace) -> Path:
+    return Series(point.series).program(options.programs)
+
+
+def check(points: list[Point], options: argparse.Namespace, of: Program, build: str) -> None:
     """Raises a Refusal unless everything that the points need is there."""
     try:
         servers.require("memcslap", "libmemcached-tools")
     except servers.ServerError as error:
         raise Refusal(str(error)) from None
-    for series in {Series(point.series) for point in points}:
-        if not series.program(options.programs).is_file():
-            raise Refusal(f"there is no {series.program(options.programs)}; build with `make`")
+    for point in points:
+        series = Series(point.series)
+        if not of(point, options).is_file():
+            raise Refusal(f"there is no {of(point, options)}; build with `{build}`")
         if series.algorithm and find(transactions.LIBRARY) is None:
             raise Refusal(f"there is no {transactions.LIBRARY}; build with `make`")
 
 
-def identity(point: Point, index: int, options: argparse.Namespace) -> str:
+def identity(point: Point, index: int, program: Path) -> str:
     """The same for runs of which one is enough."""
     series = Series(point.series)
     library = digest(Path(find(transactions.LIBRARY))) if series.algorithm else ""
-    parts = [point.place(), point.options, index, digest(series.program(options.programs)), library]
+    parts = [point.place(), point.options, index, digest(program), library]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -192,19 +210,23 @@ def in_order(points: list[Point], index: int) -> list[Point]:
     return ordered
 
 
-def measure(figure: Figure, options: argparse.Namespace, kept: Checkpoint) -> list[dict]:
-    """One result a point, of all rounds. Says on standard error how far it is."""
+def measure(
+    figure: Figure, options: argparse.Namespace, kept: Checkpoint, *, one: Run = run_txcache,
+    of: Program = program_of, build: str = "make",
+) -> list[dict]:  # fmt: skip
+    """One result a point, of all rounds. Says on standard error how far it is. one: what runs a
+    point. of: its program, which `build` makes."""
     points = figure.points(options.quick)
-    check(points, options)
+    check(points, options, of, build)
     rounds = range(1 if options.quick else ROUNDS)
     todo = [(point, index) for index in rounds for point in in_order(points, index)]
     began, told, ran = time.monotonic(), time.monotonic(), 0
     runs: dict[Point, list[dict]] = {}
     for done, (point, index) in enumerate(todo):
-        key = identity(point, index, options)
+        key = identity(point, index, of(point, options))
         run = kept.get(key, point)
         if run is None:
-            run, ran = run_point(point, options), ran + 1
+            run, ran = run_point(point, options, one), ran + 1
             kept.put(key, run)
         runs.setdefault(place_of(point), []).append(run)
         if "error" in run or time.monotonic() - told > 10:

@@ -36,9 +36,9 @@ COMPILERS = {"cc": "syncopate-cc", "c++": "syncopate-c++"}  # as a build calls t
 EPILOG = """\
 Sources are looked for in DIR/NAME, else fetched there: a public repository at the commit that
 is pinned, or Debian's source package. They are only read; programs are built in a copy, with
-their own makefiles, and kept in FOLDER/NAME, for the simulated machine as PROGRAM.simulated. What
-cannot be had is said in one line, and the others are built. Exit status: 1 when something is
-missing.
+their own makefiles, and kept in FOLDER/NAME, for the simulated machine as PROGRAM.simulated. Where
+a copy has to be amended for today's compilers, --list says how. What cannot be had is said in one
+line, and the others are built. Exit status: 1 when something is missing.
 """
 
 
@@ -137,6 +137,8 @@ def show_list() -> int:
         print(f"  source    {where}{pinned}")
         only = f" only: {each.native_only}" if each.native_only else ""
         with_openmp = " with --libgomp FOLDER" if each.openmp else ""
+        if each.amended:
+            print(f"  amended   {each.amended}")
         print(f"  machines  {', '.join(each.machines)}{with_openmp}{only}")
     return 0
 
@@ -173,8 +175,10 @@ def build_original(name: str, original: Original, places: Places, options) -> li
                 else:
                     done.append(build.file())
     left = f"; {why}" if why == NO_OPENMP and not options.machine else ""
+    left += f"; amended: {original.amended}" if original.amended else ""
     print(f"{name}: {what}; {len(done)} programs in {out}{left}", flush=True)
     note = {"source": what, "url": original.url, "date": datetime.date.today().isoformat()}
+    note |= {"amended": original.amended} if original.amended else {}
     there = sorted(
         each.name for each in out.iterdir() if each.is_file() and os.access(each, os.X_OK)
     )
@@ -217,7 +221,9 @@ def copy_inputs(name: str, original: Original, folder: Path, to: Path) -> list[s
 def build_one(original: Original, build: Build, folder: Path, out: Path) -> str:
     """Builds in a copy, with the program's own makefile. Returns why there is no program; empty
     where there is one."""
-    names = {"program": build.program, "PROGRAM": build.program.upper()}
+    names = {
+        "program": build.program, "PROGRAM": build.program.upper(), "form": build.form,
+    }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="syncopate-originals-") as place:
         copy, commands = Path(place) / "source", Path(place) / "bin"
         put_compilers(commands)

@@ -177,7 +177,8 @@ def table_rows(results: Results, number_of: int, *stages: str, original: str = "
 
 def table_row(results: Results, columns: dict[int, str], stages: tuple[str, ...], original: str,
               paper: str, headline: str, beyond: str = "") -> Claim:  # fmt: skip
-    places = [(s, i) for s in branches(*stages) if s != original for i in columns]
+    series_of = [each for each in branches(*stages) if each != original]
+    places = [(series, i) for series in series_of for i in columns]
     return claim(
         paper,
         number(
@@ -190,6 +191,7 @@ def table_row(results: Results, columns: dict[int, str], stages: tuple[str, ...]
          for series, i in places},
         "; ".join(WHY_COUNTS[stage] for stage in stages),
         unit=" %",
+        what=series_of[0].partition("-")[0].upper() if len(series_of) == 1 else "",
         headline=headline,
         beyond=beyond,
     )  # fmt: skip

@@ -34,6 +34,7 @@ LOCKS, ON_COMMIT = "locks", "it-on-commit"
 PROGRAMS = {LOCKS: "memcached/memcached", ON_COMMIT: "memcached-transmem/memcached.semaphore"}
 NO_LOCK = f"{ON_COMMIT}@encounter_time:none"
 SERIES = (LOCKS, ON_COMMIT, NO_LOCK)
+WORDS = ("-U", "0", "-m", "256")  # no datagrams; 256 MB
 RECORDED, RECORDED_THREADS = "memslap, transactions recorded", 4
 COUNTED = f"{ON_COMMIT}@encounter_time"
 WHYS = dict(zip(COUNTS[1:], ("in_flight", "start_serial", "after_failures"), strict=True))
@@ -44,7 +45,8 @@ def points(quick: bool) -> list[Point]:
     operations = {"operations": 300 if quick else OPERATIONS[MEMSLAP]}
 
     def point(panel: str, series: str, threads: int) -> Point:
-        return Point(panel, series, threads, PROGRAMS[series.partition("@")[0]], operations)
+        program = PROGRAMS[series.partition("@")[0]]
+        return Point(panel, series, threads, program, operations, WORDS)
 
     threads = (1, 2, 4) if quick else (1, 2, 4, 8, 12)
     timed = [point(MEMSLAP, series, n) for series in SERIES for n in threads]
@@ -82,8 +84,8 @@ def run_original(point: Point, options: argparse.Namespace) -> dict:
             # Another than root could not write root's record.
             name = "root" if before else servers.unprivileged_user()
             user = ["-u", name] if os.geteuid() == 0 else []
-            told = ["-l", servers.LOOPBACK, "-p", str(port), "-U", "0", "-t", str(point.x)]
-            return [*before, str(program_of(point, options)), *told, "-m", "256", *user]
+            told = ["-l", servers.LOOPBACK, "-p", str(port), "-t", str(point.x), *point.words]
+            return [*before, str(program_of(point, options)), *told, *user]
 
         with Interrupted(point.series, command, environment) as server:
             operations = point.options["operations"]
@@ -137,6 +139,7 @@ def table_row(results: Results) -> Claim:
         {f"{ON_COMMIT}: {name}": 100 * share(found, i) if run else float("nan")
          for i, name in columns.items()},
         unit=" %",
+        what="IT, authors'",
         headline="table 4: how many transactions run alone, on-commit",
     )  # fmt: skip
 

@@ -36,8 +36,9 @@ from syncopate.base import compactjson  # noqa: E402
 INTRODUCTION = """\
 # The five papers
 
-Written by `scripts/papers.py` from [papers.toml](papers.toml) and the result files. A page for each paper has every claim and system that this project builds on, where it
-lives here, and the last evidence:
+Written by `scripts/papers.py` from [papers.toml](papers.toml) and the result files. A page for
+each paper has every claim and system that this project builds on, where it lives here, and the last
+evidence:
 
 PAGES
 

@@ -47,17 +47,10 @@ void machine::begin_threads() {
   dependence_.forget();
   lifetimes_.forget();
   claims_.begin();
-  tx_.depth = 0;
-  in_step_ = false;
-  replay_.restart();
+  tx_.forget();
+  scheduler_.begin();
   outcome_ = outcome::running;
   main_status_ = 0;
-  if (options_.random) {
-    priority_changes_.clear();
-    const std::uint64_t length = std::max<std::uint64_t>(verdict_.longest, 20);
-    for (unsigned i = 1; i < options_.depth; ++i)
-      priority_changes_.push_back(static_cast<std::uint32_t>(search_.random()() % length));
-  }
 }
 
 void machine::run_once(int (*program)()) {
@@ -67,7 +60,7 @@ void machine::run_once(int (*program)()) {
   main.now = thread_state::ready;
   main.entry = nullptr;
   main.stack_bytes = 0;
-  main.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
+  main.priority = scheduler_.new_priority();
   memory_.begin_thread(0, nullptr, 0);
   switch_to(0);
   // Back from end_execution().
@@ -90,6 +83,39 @@ void machine::fiber_main(void* self) {
   m.thread_exit();
 }
 
+// Returns when the thread is to run again.
+void machine::announce(const operation& op) {
+  settle_written();
+  me().next = op;
+  me().read_at = 0;
+  me().next.callers = callers_of(op.from);
+  me().announced_at = search_.depth();
+  lifetimes_.leave_frames(me().stands, op.from);
+  if (me().stands != 0) me().deepest = std::min(me().deepest, me().stands);
+  me().now = thread_state::announced;
+  const thread_index next = scheduler_.pick();
+  if (next != threads_.current()) switch_to(next);
+}
+
+step& machine::take_turn(const operation& op) {
+  announce(op);
+  return scheduler_.turn();
+}
+
+void machine::switch_to(thread_index next) {
+  thread& to = threads_[next];
+  if (to.now == thread_state::ready) to.now = thread_state::announced;
+  threads_.run(next);
+  if (to.fiber == nullptr) {
+    to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
+    const auto stack = instrument::stack_of(to.fiber);
+    to.stack_low = stack.low;
+    to.stack_high = stack.high;
+    clear_stack(next);
+  }
+  instrument::switch_to(to.fiber);
+}
+
 unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place from) {
   abort_unfriendly();
   if (threads_.is_full())
@@ -101,8 +127,7 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
   t.entry = entry;
   t.argument = argument;
   t.stack_bytes = stack_bytes;
-  if (options_.random)
-    t.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
+  if (options_.random) t.priority = scheduler_.new_priority();
   memory_.begin_thread(index, &memory_.of(threads_.current()), threads_.current());
   search_.past_of(index) = search_.past_of(threads_.current());
   verdict_.threads = std::max(verdict_.threads, threads_.count());
@@ -115,8 +140,7 @@ void machine::thread_exit() {
   if (threads_.current() != 0)
     lifetimes_.leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
   me().now = thread_state::ended;
-  const thread_index next = pick();
-  switch_to(next);
+  switch_to(scheduler_.pick());
   __builtin_unreachable();
 }
 
@@ -161,7 +185,7 @@ void machine::end_execution(outcome how) {
 void machine::fail(failure_kind kind, std::string text, place where, place other, address object) {
   if (tx_.runs() && tx_.never_commits()) {
     text = {};  // nobody comes back to destroy it
-    abort_transaction({});
+    tx_.abort({});
   }
   note_failure(kind, std::move(text), where, other, object);
   end_execution(outcome::failed);
@@ -178,7 +202,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   f.callers = callers_of(where);
   f.other = other;
   f.object = object;
-  const std::size_t made = search_.depth() + (in_step_ ? 1 : 0);
+  const std::size_t made = search_.depth() + (scheduler_.is_in_step() ? 1 : 0);
   f.steps.assign(search_.steps().begin(),
                  search_.steps().begin() + static_cast<std::ptrdiff_t>(made));
   f.schedule = unusual(options_);
@@ -308,8 +332,7 @@ bool machine::run_next(int (*program)(), const surroundings& around) {
 
 verdict machine::explore(int (*program)(), const surroundings& around) {
   engine_ = instrument::running_fiber();
-  all_must_end_ = around.all_must_end;
-  loops_may_stay_ = around.loops_may_stay;
+  scheduler_.allow(around.all_must_end, around.loops_may_stay);
   stack_ = around.stack;
   const auto start = seconds_clock::now();
   double next_progress = 2;

@@ -84,6 +84,17 @@ void lifetimes::leave_frames(address up_to, place where) {
              where, record.where, shadow_.raced_at());
 }
 
+// ---- atomic variables -------------------------------------------------------------------------
+
+location_id lifetimes::location_of(address at, unsigned bytes, place from) {
+  check_freed(at, bytes, "an atomic access", from);
+  const location_id id = memory_.find(at, bytes);
+  if (id == memory::none)
+    ends_.fail(failure_kind::unsupported,
+               "atomic accesses of different sizes to overlapping memory are not modeled", from);
+  return id;
+}
+
 // ---- heap blocks ------------------------------------------------------------------------------
 
 // A block is there for others as soon as its allocation is in order before what they do.

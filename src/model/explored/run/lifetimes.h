@@ -31,6 +31,9 @@ class lifetimes {
     if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
   }
 
+  // The atomic variable there, as it is now or from now on.
+  [[nodiscard]] location_id location_of(address, unsigned bytes, place);
+
   // The running thread's stack ends there now.
   void leave_frames(address up_to, place);
 

@@ -24,16 +24,17 @@
 #include "model/explored/search/assumptions.h"
 #include "model/explored/search/dependence.h"
 #include "model/explored/search/replay.h"
+#include "model/explored/search/scheduler.h"
 #include "model/explored/search/search.h"
 #include "model/explored/search/trace.h"
 #include "options.h"
 #include "surroundings.h"
 #include "thread_table.h"
+#include "transactions.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,7 +50,7 @@ using successor = std::uint64_t (*)(void* context, std::uint64_t value);
 class machine final : private ends {
  public:
   machine(const options& o);
-  ~machine();
+  ~machine() = default;
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
@@ -137,7 +138,7 @@ class machine final : private ends {
   std::uint64_t nanoseconds(int clock);
 
   syncopate::machine::htm::status begin_transaction(syncopate::machine::htm::mode, place);
-  void commit_transaction(place);
+  void commit_transaction(place from) { tx_.commit(from); }
   void abort_by_program(unsigned char code);
   void abort_unfriendly();
   [[nodiscard]] bool in_transaction() const noexcept { return tx_.runs(); }
@@ -181,35 +182,15 @@ class machine final : private ends {
   [[nodiscard]] address end_of_stack(thread_index) const;
   void clear_stack(thread_index);
 
-  // schedule.cpp
+  // explore.cpp
   void run_once(int (*program)());
   static void fiber_main(void* self);
   void announce(const operation&);
-  step& turn();
   step& take_turn(const operation&);
-  void take_replayed();
-  void end_turn(step&);
-  void check_recorded(step&, const operation&);
-  thread_index pick();
-  void inherit_sleep(step&);
-  void prepare(step&);
-  [[nodiscard]] bool all_idle() const noexcept;
-  void choose_thread(step&);
-  void settle(step&);
-  [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
-  void sleep_on(step&);
-  bool force(step&);
-  bool reads_for_good();
-  void note_endless();
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome) override;
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
                          place other = nullptr, address object = 0) override;
-  [[noreturn]] void end_in_vain();
-  [[noreturn]] void stuck(const char* if_one_spins = "threads spin on what nobody will change");
-  [[nodiscard]] bool newest_is_awaited(const operation&) const;
-  void note_late_awaits();
-  bool much_time_passes();
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other, address object);
   bool run_next(int (*program)(), const surroundings&);
@@ -218,11 +199,7 @@ class machine final : private ends {
   void conclude();
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
-  void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
-  std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
-
-  operation waiting_for(action, address, unsigned bytes, std::memory_order, engine::predicate,
-                        void* context, bool timed, place);
+  void tell_names() const;
 
   // objects.cpp
   void note_acceptable(const operation&);
@@ -233,9 +210,7 @@ class machine final : private ends {
   step* step_of_sharing(action, address, bool exclusive, place);
 
   // operations.cpp
-  location_id location_of(address, unsigned bytes, place);
   void touch_atomic(const operation&, bool writes);
-  void note_poll(location_id, message_id);
   bool stays_impatient(address, unsigned bytes, std::memory_order, place, message_id& seen);
   [[nodiscard]] const polled* ignored_at(address, unsigned bytes);
   [[nodiscard]] std::vector<loop> places_of_turn();
@@ -247,20 +222,12 @@ class machine final : private ends {
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
 
-  // transactions.cpp
-  [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
-  [[nodiscard]] std::shared_ptr<const footprint> footprint_of(bool committed) const;
-  void note_words_polled(const transaction::word&);
-  [[nodiscard]] bool polls_only(address) const;
-  void note_access(address, std::size_t bytes, touch, place);
-  void record_transactional(const transaction::touched&);
-  void keep_old(address, std::size_t bytes);
-  void access_inside(address, std::size_t bytes, bool writes, place);
-  transaction::word& word_inside(address, unsigned bytes, place);
-  word read_inside(address, unsigned bytes, place);
-  void write_inside(address, unsigned bytes, word value, place);
-
   // waiting.cpp
+  bool much_time_passes();
+  void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
+  std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
+  operation waiting_for(action, address, unsigned bytes, std::memory_order, engine::predicate,
+                        void* context, bool timed, place);
   void take_news(step&);
   void note_other_news(const polled&, message_id taken);
   void count(const step&, unsigned& at_will);
@@ -281,18 +248,16 @@ class machine final : private ends {
   alternatives alternatives_{options_,  memory_,  search_, threads_,
                              meetings_, assumed_, replay_, verdict_.withheld};
   dependence dependence_{memory_, search_, threads_, meetings_, assumed_, alternatives_};
+  scheduler scheduler_{options_,    memory_, search_,  threads_, alternatives_,
+                       dependence_, replay_, verdict_, *this};
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
-  transaction tx_;
-  std::vector<std::uint32_t> priority_changes_;
-  bool in_step_ = false;
   outcome outcome_ = outcome::running;
   int main_status_ = 0;
-  bool all_must_end_ = false, loops_may_stay_ = false;
   std::span<const unsigned char> (*stack_)() = nullptr;
-  void tell_names() const;
   claims claims_{threads_, verdict_};
   lifetimes lifetimes_{memory_, shadow_, threads_, meetings_, *this};
+  transactions tx_{memory_, shadow_, search_, threads_, scheduler_, lifetimes_, claims_, *this};
   jobs jobs_{options_, search_, memory_, assumed_, verdict_};
 };
 

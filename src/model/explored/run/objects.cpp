@@ -45,9 +45,9 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
                    successor next, void* context, std::uint64_t until, std::uint64_t& value,
                    place from) {
   if (tx_.runs()) {
-    value = static_cast<std::uint64_t>(read_inside(at, bytes, from));
+    value = static_cast<std::uint64_t>(tx_.read(at, bytes, from));
     if (!satisfied(context, value)) abort_unfriendly();  // nobody else can change it
-    write_inside(at, bytes, next(context, value), from);
+    tx_.write(at, bytes, next(context, value), from);
     return true;
   }
   act();
@@ -64,7 +64,7 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
     memory_.follow_transactions(threads_.current(), s.where, source);
     finish_write(s, op, next(context, value), s.chosen, order, source);
   }
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return !expired;
 }
@@ -72,8 +72,8 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
 std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order order,
                                  successor next, void* context, place from) {
   if (tx_.runs()) {
-    const auto old = static_cast<std::uint64_t>(read_inside(at, bytes, from));
-    write_inside(at, bytes, next(context, old), from);
+    const auto old = static_cast<std::uint64_t>(tx_.read(at, bytes, from));
+    tx_.write(at, bytes, next(context, old), from);
     return old;
   }
   regain_patience();
@@ -85,13 +85,13 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
   op.bytes = static_cast<std::uint8_t>(bytes);
   op.order = order;
   op.from = from;
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   step& s = take_turn(op);
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const auto old = static_cast<std::uint64_t>(finish_read(s, op, order));
   memory_.follow_transactions(threads_.current(), s.where, source);
   finish_write(s, op, next(context, old), s.chosen, order, source);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return old;
 }
@@ -128,7 +128,7 @@ std::uint64_t machine::arrive(address at, unsigned group, bool asks, place from)
   s.expected = group;
   g.arrived.push_back(my_part(asks));
   if ((before + 1) % group == 0) g.told.push_back(s.chosen);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return before / group;
 }
@@ -146,7 +146,7 @@ bool machine::leave(address at, std::uint64_t group_number, unsigned group, plac
   g.left.push_back(my_part(false));
   const bool told = g.told[group_number] == choice{threads_.current()} + 1;
   s.result = told ? 1 : 0;
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return told;
 }
@@ -161,7 +161,7 @@ void machine::dismiss(address at, place from) {
   op.expected = arrived(at);
   step& s = take_turn(op);
   for (const gathering::part& p : meetings_.gatherings.at(at).left) acquire_from(p);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
 }
 
@@ -211,7 +211,7 @@ bool machine::share(address at, bool exclusive, place from) {
     search_.add_source(p.step);
   }
   lock.all.push_back({threads_.current(), exclusive, search_.depth() + 1, nullptr, 0});
-  end_turn(*s);
+  scheduler_.end_turn(*s);
   memory_.tick(threads_.current());
   return true;
 }
@@ -224,7 +224,7 @@ bool machine::unshare(address at, bool exclusive, place from) {
   else if (lock.readers != 0) --lock.readers;
   lock.all.push_back({threads_.current(), exclusive, search_.depth() + 1,
                       memory_.release(threads_.current()), memory_.of(threads_.current()).time});
-  end_turn(*s);
+  scheduler_.end_turn(*s);
   memory_.tick(threads_.current());
   return true;
 }
@@ -240,7 +240,7 @@ void machine::enqueue(address at, bool timed, place from) {
   op.from = from;
   op.bitset = ~0u;
   step& s = take_turn(op);
-  end_turn(s);
+  scheduler_.end_turn(s);
   lie_down(at, op.bitset, timed);
 }
 

@@ -42,15 +42,6 @@ operation make(action what, address at, unsigned bytes, std::memory_order order,
 
 // ---- what all accesses share ------------------------------------------------------------------
 
-location_id machine::location_of(address at, unsigned bytes, place from) {
-  lifetimes_.check_freed(at, bytes, "an atomic access", from);
-  const location_id id = memory_.find(at, bytes);
-  if (id == memory::none)
-    fail(failure_kind::unsupported,
-         "atomic accesses of different sizes to overlapping memory are not modeled", from);
-  return id;
-}
-
 void machine::touch_atomic(const operation& op, bool writes) {
   lifetimes_.check(op.at, op.bytes, "an atomic access", op.from);
   if (claims_.has_harmless_in(op.at, op.bytes)) return;
@@ -67,19 +58,6 @@ void machine::touch_atomic(const operation& op, bool writes) {
              " by thread " + std::to_string(record.thread) + " are not ordered",
          op.from, record.where, shadow_.raced_at());
   }
-}
-
-void machine::note_poll(location_id where, message_id seen) {
-  auto& polls = me().polls;
-  const std::uint32_t read = ++me().reads;
-  for (polled& p : polls)
-    if (p.where == where) {
-      if (memory_.get(p.seen).value != memory_.get(seen).value) p.changed = read;
-      p.seen = seen;
-      p.read = read;
-      return;
-    }
-  if (polls.size() < 32) polls.push_back({where, seen, read});
 }
 
 // What the loop that has given up has read there, unless that is gone.
@@ -114,7 +92,7 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
   seen =
       memory_.read(threads_.current(), p->where, static_cast<choice>(l.order.size() - 1 - behind),
                    order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
-  note_poll(p->where, seen);
+  me().note_poll(memory_, p->where, seen);
   return true;
 }
 
@@ -168,7 +146,7 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   s.stale = s.chosen;
   s.is_sc |= sc;
   s.raised_sc |= raised;
-  note_poll(s.where, m);
+  me().note_poll(memory_, s.where, m);
   return from.value;
 }
 
@@ -186,7 +164,7 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
   const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
   if (!changes) {
     me().rewrote = true;
-    note_poll(s.where, m);
+    me().note_poll(memory_, s.where, m);
     return;
   }
   forget_visits();
@@ -198,17 +176,17 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
 
 word machine::load(address at, unsigned bytes, std::memory_order order, place from) {
   order = sites_.order(from, "load", order);
-  if (tx_.runs()) return read_inside(at, bytes, from);
+  if (tx_.runs()) return tx_.read(at, bytes, from);
   message_id seen = 0;
   if (stays_impatient(at, bytes, order, from, seen)) return memory_.get(seen).value;
   note_visit(from, {at});
   operation op = make(action::load, at, bytes, order, from);
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   if (sites_.of_program()) note_load(op.where, order);
   step& s = take_turn(op);
   const word value = finish_read(s, op, order);
   note_look_outside(s, value);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return value;
 }
@@ -218,11 +196,11 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
   order = sites_.order(from, "store", order);
   const bool older = rules == engine::sequences::cxx11;
   if (sites_.of_program()) (older ? verdict_.stores.cxx11 : verdict_.stores.cxx20) = true;
-  if (tx_.runs()) return write_inside(at, bytes, value & mask_of(bytes), from);
+  if (tx_.runs()) return tx_.write(at, bytes, value & mask_of(bytes), from);
   act();
   operation op = make(action::store, at, bytes, order, from);
   op.operand = value & mask_of(bytes);
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   if (sites_.of_program()) note_write_after_load(op.where, order);
   step& s = take_turn(op);
   s.stale = s.chosen;
@@ -231,7 +209,7 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
                                 memory_.named(memory_.at(s.where), s.chosen));
   finish_write(s, op, op.operand, s.chosen, order, 0,
                older ? continues::its_own : continues::nothing);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
 }
 
@@ -239,8 +217,8 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
                      std::memory_order order, place from) {
   order = sites_.order(from, "read-modify-write", order);
   if (tx_.runs()) {
-    const word old = read_inside(at, bytes, from);
-    write_inside(at, bytes, apply(how, old, operand, bytes), from);
+    const word old = tx_.read(at, bytes, from);
+    tx_.write(at, bytes, apply(how, old, operand, bytes), from);
     return old;
   }
   regain_patience();
@@ -249,7 +227,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
   op.operand = operand;
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   if (sites_.of_program()) {
     note_write_after_load(op.where, order);
     note_load(op.where, order);
@@ -259,7 +237,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   const word old = finish_read(s, op, order);
   memory_.follow_transactions(threads_.current(), s.where, source);
   finish_write(s, op, apply(how, old, operand, bytes), s.chosen, order, source);
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return old;
 }
@@ -270,9 +248,9 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   sites_.orders(from, success, failure);
   expected &= mask_of(bytes);
   if (tx_.runs()) {
-    const word found = read_inside(at, bytes, from);
+    const word found = tx_.read(at, bytes, from);
     const bool equal = found == expected;
-    if (equal) write_inside(at, bytes, desired & mask_of(bytes), from);
+    if (equal) tx_.write(at, bytes, desired & mask_of(bytes), from);
     expected = found;
     return equal;
   }
@@ -293,7 +271,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   op.weak = weak;
   op.expected = expected;
   op.operand = desired & mask_of(bytes);
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   if (sites_.of_program()) {
     note_write_after_load(op.where, success);
     note_load(op.where, failure);
@@ -327,7 +305,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     me().polls.clear();
     forget_visits();
   }
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   expected = found;
   return exchanged;
@@ -346,7 +324,7 @@ void machine::fence(std::memory_order order, place from) {
   step& s = take_turn(make(action::fence, 0, 0, order, from));
   memory_.fence(threads_.current(), order);
   s.is_sc = true;
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
 }
 
@@ -369,7 +347,7 @@ bool machine::reads_again(address at, bool writes, place from) {
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
   if (instrument::time_is_over != 0) out_of_time();
-  if (tx_.runs()) return access_inside(at, bytes, writes, from);
+  if (tx_.runs()) return tx_.access(at, bytes, writes, from);
   if (reads_again(at, writes, from)) loops_for_good(from);
   lifetimes_.check(at, bytes, writes ? "a write" : "a read", from);
   const access_record* const other =
@@ -444,6 +422,51 @@ void machine::begin_object(address at, std::size_t bytes, const char* what, plac
   lifetimes_.check_new(at, what, from);
   access(at, bytes, engine::kind::write, from);  // ends what was registered there
   lifetimes_.begin_object(at, bytes, what, from);
+}
+
+// ---- hardware transactions --------------------------------------------------------------------
+
+namespace {
+syncopate::machine::htm::status injected(choice c) noexcept {
+  using syncopate::machine::htm::cause;
+  switch (c) {
+    case tx_conflict: return {cause::conflict, 0, true, false};
+    case tx_capacity: return {cause::capacity, 0, false, false};
+    default: return {};
+  }
+}
+}  // namespace
+
+syncopate::machine::htm::status machine::begin_transaction(syncopate::machine::htm::mode how,
+                                                           place from) {
+  if (!options_.htm) return {};
+  if (tx_.runs()) {
+    tx_.nest();
+    return {syncopate::machine::htm::cause::started, 0, false, false};
+  }
+  act();
+  operation op;
+  op.what = action::transaction;
+  op.from = from;
+  op.count = static_cast<int>(how);
+  step& s = take_turn(op);
+  verdict_.transactions = true;
+  if (s.chosen == tx_runs) return tx_.begin(how);
+  alternatives_.note_abort();
+  me().polls.clear();  // that it has aborted is news enough for another turn of a loop
+  const syncopate::machine::htm::status why = injected(s.chosen);
+  s.result = static_cast<std::int64_t>(why.why);
+  scheduler_.end_turn(s);
+  return why;
+}
+
+void machine::abort_by_program(unsigned char code) {
+  if (tx_.runs()) tx_.abort({syncopate::machine::htm::cause::explicit_, code, false, false});
+}
+
+void machine::abort_unfriendly() {
+  forget_visits();  // what the system does is not seen
+  if (tx_.runs()) tx_.abort({});
 }
 
 }  // namespace syncopate::explored

@@ -27,4 +27,16 @@ void thread::forget() {
   next = {};
 }
 
+void thread::note_poll(const memory& known, location_id where, message_id seen) {
+  const std::uint32_t read = ++reads;
+  for (polled& p : polls)
+    if (p.where == where) {
+      if (known.get(p.seen).value != known.get(seen).value) p.changed = read;
+      p.seen = seen;
+      p.read = read;
+      return;
+    }
+  if (polls.size() < 32) polls.push_back({where, seen, read});
+}
+
 }  // namespace syncopate::explored

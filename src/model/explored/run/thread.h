@@ -118,6 +118,9 @@ struct thread {
   // An execution begins, and it is not in it yet.
   void forget();
 
+  // It has read that message.
+  void note_poll(const memory&, location_id, message_id seen);
+
   void regain_patience() noexcept {
     patience_lost = ignored = 0;
     forced = false;

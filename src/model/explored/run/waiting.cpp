@@ -116,7 +116,7 @@ void machine::take_news(step& s) {
   // A later write to a location that had no news yet would have been another choice, and one in
   // front of the news other news.
   for (const polled& p : t.polls) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
-  end_turn(s);
+  scheduler_.end_turn(s);
   t.polls.clear();
 }
 
@@ -150,7 +150,7 @@ operation machine::waiting_for(action what, address at, unsigned bytes, std::mem
   op.timed = timed;
   op.satisfied = satisfied;
   op.context = context;
-  op.where = location_of(at, bytes, from);
+  op.where = lifetimes_.location_of(at, bytes, from);
   return op;
 }
 
@@ -159,7 +159,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
                     std::uint64_t& value, place from) {
   order = sites_.order(from, "await", order);
   if (tx_.runs()) {
-    value = static_cast<std::uint64_t>(read_inside(at, bytes, from));
+    value = static_cast<std::uint64_t>(tx_.read(at, bytes, from));
     if (!satisfied(context, value)) abort_unfriendly();  // nobody else can change it
     return true;
   }
@@ -169,7 +169,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   step& s = take_turn(op);
   const choice chosen = s.chosen;
   if (chosen == too_late) {
-    end_turn(s);
+    scheduler_.end_turn(s);
     me().late = true;
     announce(op);
     __builtin_unreachable();
@@ -189,7 +189,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   } else {
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
   }
-  end_turn(s);
+  scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return !expired;
 }
@@ -216,7 +216,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   op.from = from;
   op.expected = expected;
   op.bitset = bitset;
-  op.where = location_of(at, 4, from);
+  op.where = lifetimes_.location_of(at, 4, from);
   {
     // The kernel compares with the newest value, also with what the front end wrote meanwhile.
     // That gives the thread no more than a relaxed load.
@@ -227,7 +227,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     s.chosen = chosen;
     const bool sleeps = value == expected;
     s.result = sleeps ? 0 : 1;
-    end_turn(s);
+    scheduler_.end_turn(s);
     memory_.tick(threads_.current());
     if (!sleeps) return park_result::value_changed;
   }
@@ -261,7 +261,7 @@ syncopate::machine::park_result machine::sleep(operation op,
     search_.past_of(threads_.current()).join(search_.at(t.woken_by - 1).past);
     return park_result::woken;
   }
-  step& s = turn();
+  step& s = scheduler_.turn();
   const bool expired = s.chosen == time_out;
   if (expired) {
     count(s, me().timeouts);
@@ -273,7 +273,7 @@ syncopate::machine::park_result machine::sleep(operation op,
     ++t.spurious;
   }
   s.result = expired ? 1 : 0;
-  end_turn(s);
+  scheduler_.end_turn(s);
   return expired ? park_result::timed_out : park_result::woken;
 }
 
@@ -337,7 +337,7 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
   }
   note_disjoint_waiters(at, bitset, woken);
   s.result = std::popcount(woken);
-  end_turn(s);
+  scheduler_.end_turn(s);
   return std::popcount(woken);
 }
 
@@ -376,7 +376,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
   s.result = std::popcount(woken) + std::popcount(moved);
   note_disjoint_waiters(from, ~0u, woken | moved);
   note_disjoint_waiters(to, ~0u, woken);
-  end_turn(s);
+  scheduler_.end_turn(s);
   return static_cast<int>(s.result);
 }
 
@@ -391,47 +391,7 @@ void machine::sleep_until(const syncopate::machine::deadline& until, place from)
 
 // Looking at a clock: whether much time has passed since the last look is a choice.
 bool machine::much_time_passes() {
-  thread& t = me();
-  if (tx_.runs() || t.patience_lost != 0) return false;
-  if (t.jumps >= options_.jumps) {
-    verdict_.withheld.jumps = true;
-    return false;
-  }
-  const bool known = search_.is_known();
-  if (!known && search_.depth() >= options_.steps) end_execution(outcome::cut);
-  step& s = known ? search_.now() : search_.add();
-  if (!known) {
-    s.messages = memory_.last_message();
-    inherit_sleep(s);
-    if (search_.depth() != 0) {
-      // Transparent for preemptions: as the thread's step before it.
-      const step& before = search_.at(search_.depth() - 1);
-      s.previous = before.previous;
-      s.preemptions = before.preemptions;
-      s.enabled = before.enabled;
-      s.dozing = before.dozing;
-    }
-    s.local = s.settled = true;
-    s.thread = threads_.current();
-    s.awake = s.to_try = bit(threads_.current());
-    s.enabled |= bit(threads_.current());
-    s.what = action::time;
-    s.chosen = 0;
-    if (replay_.is_on()) {
-      take_replayed();
-      s.chosen = replay_.now().chosen;
-    } else if (options_.random) {
-      s.chosen = search_.random()() % 16 == 0 ? impatient : 0;
-    } else {
-      s.rest = one(impatient);
-    }
-  }
-  in_step_ = true;
-  dependence_.begin_step();
-  const bool jumps = s.chosen == impatient;
-  if (jumps) ++t.jumps;
-  end_turn(s);
-  return jumps;
+  return !tx_.runs() && me().patience_lost == 0 && scheduler_.choose_time();
 }
 
 std::uint64_t machine::ticks() {

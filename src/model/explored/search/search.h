@@ -16,8 +16,8 @@
 //     Chatterjee et al., "Value-centric dynamic partial order reduction", OOPSLA 2019.
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
 //     location unless neither moves its seq_cst view; two futex operations of one address, unless
-//     no bit of their bitsets is common (dependence::futex_order_matters); a park and a write of its
-//     word; a transaction and whatever 0015-explored-transactions.md names.
+//     no bit of their bitsets is common (dependence::futex_order_matters); a park and a write of
+//     its word; a transaction and whatever 0015-explored-transactions.md names.
 //   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on
 //     all of them.
 //   * Who gets a reader-writer lock commutes with others if both read.
@@ -25,9 +25,9 @@
 //     without that one; if it is blocked, before those that have taken what it waits for.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
 //   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
-//     that has read an old value may come too late instead (machine::note_late_awaits). What it is
-//     reversed with is the last step that has moved S before which it would not be disabled.
-//   * Who sleeps and could wake without a cause is tried after all others (machine::sleep_on).
+//     that has read an old value may come too late instead (scheduler::note_late_awaits). What it
+//     is reversed with is the last step that has moved S before which it would not be disabled.
+//   * Who sleeps and could wake without a cause is tried after all others (scheduler::sleep_on).
 //   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
 //     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.

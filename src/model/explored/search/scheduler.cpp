@@ -1,5 +1,5 @@
-// schedule.cpp -- whose turn it is.
-#include "model/explored/run/machine.h"
+// scheduler.cpp -- see scheduler.h.
+#include "scheduler.h"
 
 #include "model/front/program/runaway.h"
 
@@ -22,29 +22,24 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 
 // ---- turns ------------------------------------------------------------------------------------
 
-// Returns when the thread is to run again.
-void machine::announce(const operation& op) {
-  settle_written();
-  me().next = op;
-  me().read_at = 0;
-  me().next.callers = callers_of(op.from);
-  me().announced_at = search_.depth();
-  lifetimes_.leave_frames(me().stands, op.from);
-  if (me().stands != 0) me().deepest = std::min(me().deepest, me().stands);
-  me().now = thread_state::announced;
-  const thread_index next = pick();
-  if (next != threads_.current()) switch_to(next);
+void scheduler::begin() {
+  in_step_ = false;
+  replay_.restart();
+  if (!options_.random) return;
+  priority_changes_.clear();
+  const std::uint64_t length = std::max<std::uint64_t>(verdict_.longest, 20);
+  for (unsigned i = 1; i < options_.depth; ++i)
+    priority_changes_.push_back(static_cast<std::uint32_t>(search_.random()() % length));
 }
 
-step& machine::take_turn(const operation& op) {
-  announce(op);
-  return turn();
+std::uint32_t scheduler::new_priority() {
+  return options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
 }
 
 // The calling thread's step begins.
-step& machine::turn() {
+step& scheduler::turn() {
   step& s = search_.now();
-  check_recorded(s, me().next);
+  check_recorded(s, threads_.running().next);
   if (!s.settled) settle(s);
   in_step_ = true;
   dependence_.begin_step();
@@ -52,7 +47,7 @@ step& machine::turn() {
   return s;
 }
 
-void machine::end_turn(step& s) {
+void scheduler::end_turn(step& s) {
   const bool is_new = search_.is_new();
   dependence_.end_step(s);
   in_step_ = false;
@@ -62,10 +57,10 @@ void machine::end_turn(step& s) {
 }
 
 // A step that was made before must be the same again.
-void machine::check_recorded(step& s, const operation& op) {
+void scheduler::check_recorded(step& s, const operation& op) {
   if (!search_.is_new() && (s.what != op.what || (s.at != op.at && op.what != action::relax)))
-    fail(failure_kind::divergence,
-         "the program did something else when the same choices were made again", op.from);
+    ends_.fail(failure_kind::divergence,
+               "the program did something else when the same choices were made again", op.from);
   s.what = op.what;
   s.bytes = op.bytes;
   s.timed = op.timed;
@@ -87,7 +82,7 @@ void machine::check_recorded(step& s, const operation& op) {
 
 // ---- what is possible -------------------------------------------------------------------------
 
-void machine::inherit_sleep(step& s) {
+void scheduler::inherit_sleep(step& s) {
   if (search_.depth() == 0 || options_.every_order || options_.random) return;
   const step& before = search_.at(search_.depth() - 1);
   for (unsigned t = 0; t < threads_.count(); ++t)
@@ -101,7 +96,7 @@ void machine::inherit_sleep(step& s) {
     }
 }
 
-void machine::prepare(step& s) {
+void scheduler::prepare(step& s) {
   s.messages = memory_.last_message();
   if (search_.depth() != 0) {
     const step& before = search_.at(search_.depth() - 1);
@@ -113,26 +108,31 @@ void machine::prepare(step& s) {
   inherit_sleep(s);
   for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
-    if (who.now != thread_state::announced || who.spins || who.late) continue;
-    choices all = one(only);
-    if (may_block(who.next.what) || s.asleep[t] != 0)
-      all = alternatives_.of(static_cast<thread_index>(t));
-    if (all == 0) continue;
-    s.enabled |= bit(t);
-    if (all == one(without_cause) && who.next.what == action::expire) s.dozing |= bit(t);
-    if (s.asleep[t] != 0) {
-      if (!is_access(who.next.what) || who.next.what == action::store) continue;
-      if (alternatives_.news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
-    }
-    s.awake |= bit(t);
+    if (who.now == thread_state::announced && !who.spins && !who.late) enable(s, t);
   }
 }
 
-void machine::settle(step& s) {
+// If it can make a step.
+void scheduler::enable(step& s, unsigned t) {
+  const operation& next = threads_[t].next;
+  choices all = one(only);
+  if (may_block(next.what) || s.asleep[t] != 0)
+    all = alternatives_.of(static_cast<thread_index>(t));
+  if (all == 0) return;
+  s.enabled |= bit(t);
+  if (all == one(without_cause) && next.what == action::expire) s.dozing |= bit(t);
+  if (s.asleep[t] != 0) {
+    if (!is_access(next.what) || next.what == action::store) return;
+    if (alternatives_.news_of(next, all, s.asleep[t] - 1) == 0) return;
+  }
+  s.awake |= bit(t);
+}
+
+void scheduler::settle(step& s) {
   choices all = alternatives_.of(s.thread);
   if (s.asleep[s.thread] != 0)
     all = alternatives_.news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
-  if (all == 0) end_execution(outcome::redundant);
+  if (all == 0) ends_.end_execution(outcome::redundant);
   s.settled = true;
   s.may_be_late = false;
   s.chosen = static_cast<choice>(std::countr_zero(all));
@@ -142,52 +142,40 @@ void machine::settle(step& s) {
     if (s.chosen == 0 && (all >> only & 1) != 0) s.chosen = only;
     s.rest = 0;
     if ((all >> s.chosen & 1) == 0)
-      fail(failure_kind::divergence, "the schedule does not fit the program", s.from);
+      ends_.fail(failure_kind::divergence, "the schedule does not fit the program", s.from);
   } else if (options_.random) {
-    if (s.rest != 0 && search_.random()() % 8 >= newest_of_8) {
-      for (auto skip = search_.random()() % static_cast<unsigned>(std::popcount(all)); skip != 0;
-           --skip)
-        all &= all - 1;
-      s.chosen = static_cast<choice>(std::countr_zero(all));
-    }
-    s.rest = 0;
+    settle_at_random(s, all);
   }
+}
+
+void scheduler::settle_at_random(step& s, choices all) {
+  if (s.rest != 0 && search_.random()() % 8 >= newest_of_8) {
+    for (auto skip = search_.random()() % static_cast<unsigned>(std::popcount(all)); skip != 0;
+         --skip)
+      all &= all - 1;
+    s.chosen = static_cast<choice>(std::countr_zero(all));
+  }
+  s.rest = 0;
 }
 
 // ---- whose turn -------------------------------------------------------------------------------
 
-bool machine::all_idle() const noexcept {
+bool scheduler::all_idle() const noexcept {
   for (unsigned t = 0; t < threads_.count(); ++t)
     if (threads_[t].now != thread_state::ended) return false;
   return true;
 }
 
-thread_index machine::pick() {
+thread_index scheduler::pick() {
   // New and woken threads first run up to their next operation: that is no step.
   for (unsigned t = 0; t < threads_.count(); ++t)
     if (threads_[t].now == thread_state::ready) return static_cast<thread_index>(t);
   if (all_idle()) {
     note_late_awaits();
-    end_execution(outcome::complete);
+    ends_.end_execution(outcome::complete);
   }
-  if (instrument::time_is_over != 0) out_of_time();
-  if (search_.depth() >= options_.steps) {
-    if (reads_for_good()) {
-      if (alternatives_.somebody_goes_round_in_vain()) end_in_vain();
-      stuck("a loop reads what nobody will change");
-    }
-    note_endless();
-    end_execution(outcome::cut);
-  }
-  if (search_.is_known()) {
-    const thread_index t = search_.now().thread;
-    if (t >= threads_.count() || threads_[t].now != thread_state::announced)
-      fail(failure_kind::divergence,
-           "the program did something else when the same choices were made again");
-    const step& s = search_.now();
-    if (s.settled && s.chosen == sleeps_on && threads_[t].next.what == action::expire) stuck();
-    return t;
-  }
+  check_limit();
+  if (search_.is_known()) return recorded();
   step& s = search_.add();
   prepare(s);
   if ((s.awake & ~s.dozing) == 0) dependence_.note_blocked();
@@ -196,11 +184,36 @@ thread_index machine::pick() {
   return s.thread;
 }
 
+void scheduler::check_limit() {
+  if (instrument::time_is_over != 0) {
+    verdict_.bound = "time";
+    ends_.end_execution(outcome::cut);
+  }
+  if (search_.depth() < options_.steps) return;
+  if (reads_for_good()) {
+    if (alternatives_.somebody_goes_round_in_vain()) end_in_vain();
+    stuck("a loop reads what nobody will change");
+  }
+  note_endless();
+  ends_.end_execution(outcome::cut);
+}
+
+// The thread that the search has for this step.
+thread_index scheduler::recorded() {
+  const step& s = search_.now();
+  const thread_index t = s.thread;
+  if (t >= threads_.count() || threads_[t].now != thread_state::announced)
+    ends_.fail(failure_kind::divergence,
+               "the program did something else when the same choices were made again");
+  if (s.settled && s.chosen == sleeps_on && threads_[t].next.what == action::expire) stuck();
+  return t;
+}
+
 // Nobody can run but, perhaps, by waking without a cause. Then no thread does, at first: those that
 // wait wait for good, or time passes. (The others are tried first always, and where only such
 // threads are left, each of them. So every execution in which some sleep on is reached: the order
 // in which the others come to it is what the search finds by itself.)
-void machine::sleep_on(step& s) {
+void scheduler::sleep_on(step& s) {
   if (s.dozing != 0 && replay_.is_on() && !replay_.is_over() && !replay_.is_next_forced()) return;
   const bool in_vain = s.enabled == s.dozing && alternatives_.somebody_goes_round_in_vain();
   if (!in_vain && force(s)) return;
@@ -216,43 +229,25 @@ void machine::sleep_on(step& s) {
   stuck();
 }
 
-void machine::end_in_vain() {
+void scheduler::end_in_vain() {
   note_late_awaits();  // without what follows from these, it may not be in vain
-  end_execution(outcome::redundant);
+  ends_.end_execution(outcome::redundant);
 }
 
-void machine::take_replayed() {
-  if (!replay_.advance()) end_execution(outcome::complete);
+void scheduler::take_replayed() {
+  if (!replay_.advance()) ends_.end_execution(outcome::complete);
 }
 
-void machine::choose_thread(step& s) {
+void scheduler::choose_thread(step& s) {
   if (replay_.is_on()) {
     take_replayed();
     s.thread = replay_.now().thread;
     if ((s.enabled & bit(s.thread)) == 0)
-      fail(failure_kind::divergence, "the schedule does not fit the program");
+      ends_.fail(failure_kind::divergence, "the schedule does not fit the program");
     return;
   }
-  if (options_.random) {
-    // The enabled thread with the highest priority, which drops at the points of change.
-    const thread_set others = s.forced ? bit(s.thread) : s.enabled & ~s.dozing;
-    const bool one_wakes = others == 0 || (!s.forced && search_.random()() % 8 >= newest_of_8);
-    const thread_set among = one_wakes ? s.enabled : others;
-    const auto highest = [&] {
-      unsigned best = max_threads;
-      for (unsigned t = 0; t < threads_.count(); ++t)
-        if ((among & bit(t)) != 0 &&
-            (best == max_threads || threads_[t].priority > threads_[best].priority))
-          best = t;
-      return best;
-    };
-    for (unsigned i = 0; i < priority_changes_.size(); ++i)
-      if (priority_changes_[i] == search_.depth()) threads_[highest()].priority = i;
-    s.thread = static_cast<thread_index>(highest());
-    s.to_try = bit(s.thread);
-    return;
-  }
-  if (s.awake == 0) end_execution(outcome::redundant);
+  if (options_.random) return choose_at_random(s);
+  if (s.awake == 0) ends_.end_execution(outcome::redundant);
   thread_set first = s.forced ? bit(s.thread) : s.awake & ~s.dozing;
   if (first == 0) first = s.awake;
   const bool stay = s.previous != max_threads && (first & bit(s.previous)) != 0;
@@ -261,9 +256,28 @@ void machine::choose_thread(step& s) {
   if (s.forced || (s.awake & ~s.dozing) == 0) s.to_try |= s.awake;
 }
 
+// The enabled thread with the highest priority, which drops at the points of change.
+void scheduler::choose_at_random(step& s) {
+  const thread_set others = s.forced ? bit(s.thread) : s.enabled & ~s.dozing;
+  const bool one_wakes = others == 0 || (!s.forced && search_.random()() % 8 >= newest_of_8);
+  const thread_set among = one_wakes ? s.enabled : others;
+  const auto highest = [&] {
+    unsigned best = max_threads;
+    for (unsigned t = 0; t < threads_.count(); ++t)
+      if ((among & bit(t)) != 0 &&
+          (best == max_threads || threads_[t].priority > threads_[best].priority))
+        best = t;
+    return best;
+  };
+  for (unsigned i = 0; i < priority_changes_.size(); ++i)
+    if (priority_changes_[i] == search_.depth()) threads_[highest()].priority = i;
+  s.thread = static_cast<thread_index>(highest());
+  s.to_try = bit(s.thread);
+}
+
 // At the limit of steps: whether one thread has only read for long, and no other could run. That is
 // a loop without relax() or yield(), of which force() does not know.
-bool machine::reads_for_good() {
+bool scheduler::reads_for_good() {
   const std::uint32_t end = search_.depth();
   if (end < 2 * endless_reads) return false;
   const thread_index reader = search_.at(end - 1).thread;
@@ -276,22 +290,27 @@ bool machine::reads_for_good() {
   return true;
 }
 
-// Nothing can run: time passes, or a spinning thread spins on. Returns whether that is possible.
-// The one for which that was done least often: who only looks now and then keeps nobody waiting.
-bool machine::force(step& s) {
+// The thread that waits for its time to be over, or else spins, for which that was done least
+// often: who only looks now and then keeps nobody waiting.
+unsigned scheduler::least_forced() const {
   unsigned least = max_threads;
   for (const bool spinners : {false, true})
     for (unsigned t = 0; t < threads_.count(); ++t) {
       const thread& who = threads_[t];
-      if (who.now != thread_state::announced || who.spins) continue;
+      if (who.now != thread_state::announced || who.spins || who.next.recognized) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::take ||
                          who.next.what == action::expire;
-      if (who.next.recognized) continue;
       if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
       if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;
     }
+  return least;
+}
+
+// Nothing can run: time passes, or a spinning thread spins on. Returns whether that is possible.
+bool scheduler::force(step& s) {
+  const unsigned least = least_forced();
   if (least == max_threads) return false;
-  thread& who = threads_[least];
+  const thread& who = threads_[least];
   s.thread = static_cast<thread_index>(least);
   s.enabled = bit(least) | s.dozing;
   s.rest = (s.awake & s.dozing & bit(least)) != 0 ? one(without_cause) : 0;
@@ -307,7 +326,7 @@ bool machine::force(step& s) {
 }
 
 // At the limit of steps: which loop has led there.
-void machine::note_endless() {
+void scheduler::note_endless() {
   constexpr std::uint32_t looked_at = 200;
   if (verdict_.endless.at != nullptr) return;
   const std::uint32_t end = search_.depth();
@@ -321,14 +340,14 @@ void machine::note_endless() {
   }
 }
 
-bool machine::newest_is_awaited(const operation& op) const {
+bool scheduler::newest_is_awaited(const operation& op) const {
   const word now = memory_.get(memory_.at(op.where).order.back()).value;
   return op.satisfied(op.context, static_cast<std::uint64_t>(now));
 }
 
 // The execution has ended. Awaits that have read an old value could have come too late for it, and
 // wait for good: where what is newest, of what did not follow from them, is another value.
-void machine::note_late_awaits() {
+void scheduler::note_late_awaits() {
   if (options_.every_order || options_.random || replay_.is_on()) return;
   for (std::uint32_t i = 0; i < search_.depth(); ++i) {
     const step& s = search_.at(i);
@@ -343,10 +362,11 @@ void machine::note_late_awaits() {
   }
 }
 
-void machine::stuck(const char* if_one_spins) {
+void scheduler::stuck(const char* if_one_spins) {
   note_late_awaits();  // also where others have come too late in vain: without these they may not
   for (unsigned t = 0; t < threads_.count(); ++t)
-    if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
+    if (threads_[t].late && newest_is_awaited(threads_[t].next))
+      ends_.end_execution(outcome::redundant);
   bool spins = false;
   for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
@@ -354,23 +374,56 @@ void machine::stuck(const char* if_one_spins) {
              (who.spins || (who.now == thread_state::announced && who.next.recognized));
   }
   if (threads_[0].now == thread_state::ended && !spins && !all_must_end_)
-    end_execution(outcome::complete);
-  if (spins) fail(failure_kind::livelock, if_one_spins);
-  fail(failure_kind::deadlock, "every thread waits");
+    ends_.end_execution(outcome::complete);
+  if (spins) ends_.fail(failure_kind::livelock, if_one_spins);
+  ends_.fail(failure_kind::deadlock, "every thread waits");
 }
 
-void machine::switch_to(thread_index next) {
-  thread& to = threads_[next];
-  if (to.now == thread_state::ready) to.now = thread_state::announced;
-  threads_.run(next);
-  if (to.fiber == nullptr) {
-    to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
-    const auto stack = instrument::stack_of(to.fiber);
-    to.stack_low = stack.low;
-    to.stack_high = stack.high;
-    clear_stack(next);
+// ---- time -------------------------------------------------------------------------------------
+
+bool scheduler::choose_time() {
+  thread& t = threads_.running();
+  if (t.jumps >= options_.jumps) {
+    verdict_.withheld.jumps = true;
+    return false;
   }
-  instrument::switch_to(to.fiber);
+  const bool known = search_.is_known();
+  if (!known && search_.depth() >= options_.steps) ends_.end_execution(outcome::cut);
+  step& s = known ? search_.now() : search_.add();
+  if (!known) prepare_time(s);
+  in_step_ = true;
+  dependence_.begin_step();
+  const bool jumps = s.chosen == impatient;
+  if (jumps) ++t.jumps;
+  end_turn(s);
+  return jumps;
+}
+
+// Transparent for preemptions: as the thread's step before it.
+void scheduler::prepare_time(step& s) {
+  s.messages = memory_.last_message();
+  inherit_sleep(s);
+  if (search_.depth() != 0) {
+    const step& before = search_.at(search_.depth() - 1);
+    s.previous = before.previous;
+    s.preemptions = before.preemptions;
+    s.enabled = before.enabled;
+    s.dozing = before.dozing;
+  }
+  s.local = s.settled = true;
+  s.thread = threads_.current();
+  s.awake = s.to_try = bit(threads_.current());
+  s.enabled |= bit(threads_.current());
+  s.what = action::time;
+  s.chosen = 0;
+  if (replay_.is_on()) {
+    take_replayed();
+    s.chosen = replay_.now().chosen;
+  } else if (options_.random) {
+    s.chosen = search_.random()() % 16 == 0 ? impatient : 0;
+  } else {
+    s.rest = one(impatient);
+  }
 }
 
 }  // namespace syncopate::explored

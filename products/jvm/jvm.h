@@ -48,6 +48,8 @@ std::uint32_t stack_of(jthread, int skip = 0);
 
 // Whether the calling thread waits for the shared side of a lock, by what it has called.
 bool reads();
+// Whether it gives permits of a semaphore back: who takes one may wake the next that waits, too.
+bool gives_back();
 
 // Puts ours in the place of Unsafe.park and unpark, or the VM's own back. Whether that worked.
 bool take_parks(JNIEnv*);

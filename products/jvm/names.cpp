@@ -32,6 +32,7 @@ struct place_hash {
 struct known_place {
   std::uint64_t number;
   bool reads;         // a function that takes the shared side of a lock
+  bool gives_back;    // a function that gives permits of a semaphore back
   bool is_javas_own;  // of the libraries of locks
   std::string text;   // Class.method:line
   std::string where;  // File.java:line
@@ -113,6 +114,7 @@ known_place describe(JNIEnv* env, const place& p) {
   const int line = line_of(p);
   known_place found{};
   found.reads = has(method, "Shared") || has(method, "Read");
+  found.gives_back = in == "java.util.concurrent.Semaphore" && method == "release";
   found.is_javas_own = in.starts_with("java.util.concurrent.") || has(in, ".misc.Unsafe") ||
                        in == "java.lang.Object" || in == "java.lang.Thread";
   found.text = without_package(in) + "." + method + (line != 0 ? ":" + std::to_string(line) : "");
@@ -258,15 +260,21 @@ std::uint32_t stack_of(jthread thread, int skip) {
   return recorder->stack_id(numbers, static_cast<unsigned>(count));
 }
 
-bool reads() {
+// Whether one of the calling thread's innermost functions is of that kind.
+static bool is_within(bool known_place::*kind) {
+  constexpr jint inner = 8;
   JNIEnv* const env = environment();
-  jvmtiFrameInfo frames[6];
+  jvmtiFrameInfo frames[inner];
   jint count = 0;
-  if (env == nullptr || tools->GetStackTrace(nullptr, 0, 6, frames, &count) != JVMTI_ERROR_NONE)
+  if (env == nullptr || tools->GetStackTrace(nullptr, 0, inner, frames, &count) != JVMTI_ERROR_NONE)
     return false;
   for (jint i = 0; i < count; ++i)
-    if (place_of(env, frames[i]).reads) return true;
+    if (place_of(env, frames[i]).*kind) return true;
   return false;
 }
+
+bool reads() { return is_within(&known_place::reads); }
+
+bool gives_back() { return is_within(&known_place::gives_back); }
 
 }  // namespace syncopate::jvm

@@ -90,6 +90,13 @@ void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
                       holder.stack);
 }
 
+bool has_let_go_of(const object& what) {
+  using record::object_kind;
+  if (what.number == 0) return false;
+  return what.kind == object_kind::mutex || what.kind == object_kind::rwlock ||
+         (what.kind == object_kind::semaphore && gives_back());
+}
+
 // Who lets a thread go on that waits for a lock has let go of that.
 void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
   if (recording.load(std::memory_order_acquire) && thread != nullptr &&
@@ -97,9 +104,7 @@ void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
       recorder->wants_stack(true)) {
     if (const jobject on = env->GetObjectField(thread, blocker_field)) {
       const object what = known(on);  // else it is in no wait that was told of
-      if (what.number != 0 &&
-          (what.kind == record::object_kind::mutex || what.kind == record::object_kind::rwlock))
-        recorder->releases(what.kind, what.number, stack_of(nullptr));
+      if (has_let_go_of(what)) recorder->releases(what.kind, what.number, stack_of(nullptr));
       env->DeleteLocalRef(on);
     }
   }

@@ -161,7 +161,7 @@ lock_keeper keeper_of_locks() noexcept {
                                                           : lock_keeper::we;
 }
 
-// The command line says it by itself.
+// The command line says both where this is not verbose.
 void say_what_waits_plainly() noexcept {
   if (!config.verbose || config.barrier == nullptr || !config.barrier->runs_ahead) return;
   if (waits::speculation::possible()) return;
@@ -171,10 +171,27 @@ void say_what_waits_plainly() noexcept {
   say(parts);
 }
 
+void say_what_waits_otherwise() noexcept {
+  const char* const wait = setting<option::wait>();
+  const bool barrier_waits_so = config.barrier != nullptr && !config.barrier->own_wait;
+  const bool lock_waits_so = config.lock != nullptr && wait != nullptr && config.lock->wait == wait;
+  if (!config.verbose || wait == nullptr || barrier_waits_so || lock_waits_so) return;
+  const char* parts[] = {"syncopate: SYNCOPATE_WAIT=",
+                         wait,
+                         ": neither barrier ",
+                         config.barrier != nullptr ? config.barrier->name : "runtime",
+                         " nor lock ",
+                         config.lock != nullptr ? config.lock->name.data() : "runtime",
+                         " leaves the choice; SYNCOPATE_OMP_BARRIER=central does",
+                         nullptr};
+  say(parts);
+}
+
 void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
     say_what_waits_plainly();
+    say_what_waits_otherwise();
     (void)machine::may_spin();
     (void)machine::monitor_usable();
     (void)machine::self();

@@ -134,14 +134,15 @@ namespace {
   }
   if (record::enabled || guards.any()) prepare_thread_end();
   if (is_on<option::verbose>()) {
+    const char* const colon = *config.wait_name != '\0' ? ":" : "";
+    // The command line says it where this is not verbose.
     if ((config.lock->traits.runs_ahead || config.lock->elision != nullptr) &&
         !machine::htm::commits())
-      say({"syncopate: ", config.lock->name.data(),
+      say({"syncopate: ", config.lock->name.data(), colon, config.wait_name,
            ": no transaction begins on this machine; the lock waits plainly"});
-    const bool waits = *config.wait_name != '\0';
-    say({"syncopate: locks of this program: ", config.lock->name.data(), waits ? ":" : "",
-         config.wait_name, config.elides ? "; eliding" : "",
-         config.speculates ? "; running ahead" : "", record::enabled ? "; recording" : ""});
+    say({"syncopate: locks of this program: ", config.lock->name.data(), colon, config.wait_name,
+         config.elides ? "; eliding" : "", config.speculates ? "; running ahead" : "",
+         record::enabled ? "; recording" : ""});
   }
 }
 

@@ -90,6 +90,12 @@ void wait_begins(const told_wait& told) {
   tell_open(*t, w, {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner});
 }
 
+// What a thread is kept under that has waited for a semaphore: no address.
+const void* waited_for(std::uint32_t id) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that is no address
+  return reinterpret_cast<const void*>(std::uintptr_t{id});
+}
+
 bool wait_is_long() {
   const thread_state* const t = local.state;
   return t != nullptr && t->told.start != 0 && machine::ticks() - t->told.start >= milliseconds(1);
@@ -107,6 +113,7 @@ void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_s
     w.weight = 1;
   }
   if (holder != 0) w.holder = holder;
+  if (w.kind == wait_kind::semaphore) t->futexes.add(waited_for(w.id));
   write_told(*t, w, holder_stack);
 }
 
@@ -124,7 +131,10 @@ void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {
   entry inside;
   thread_state* const t = inside ? this_thread() : nullptr;
   if (t == nullptr) return;
-  write_told_release(*t, identify_told(kind, address, stack), stack);
+  const std::uint32_t id = identify_told(kind, address, stack);
+  // As of semaphores that processes share: a lock's are posted by who takes it.
+  if (kind == object_kind::semaphore) count_wake(id, t->futexes.has(waited_for(id)), true);
+  write_told_release(*t, id, stack);
 }
 
 }  // namespace

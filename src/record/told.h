@@ -41,7 +41,7 @@ struct telling {
   void (*wait_ends)(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack);
   // Before that: the wait's time limit is over, so that the thread has no lock.
   void (*wait_fails)();
-  // The calling thread lets go of a lock for which another waits.
+  // The calling thread lets go of a lock, or posts a semaphore, for which another waits.
   void (*releases)(object_kind, std::uint64_t address, std::uint32_t stack);
   // The calling thread is one of the record's; it ends.
   void (*thread_begins)();

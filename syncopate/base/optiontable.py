@@ -76,6 +76,11 @@ def idle(environ: Mapping[str, str], preloaded: str) -> list[str]:
     return lines
 
 
+def is_verbose(environ: Mapping[str, str]) -> bool:
+    """Whether our libraries say what they do in a program with this environment."""
+    return environ.get("SYNCOPATE_VERBOSE", "0") != "0"
+
+
 def complain(environ: Mapping[str, str]) -> None:
     """Says on standard error which of our variables are set for nothing. Without the table:
     nothing. `environ`: what the program gets, which has what is preloaded."""

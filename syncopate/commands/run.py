@@ -87,12 +87,12 @@ def prepare(options: dict[str, str], command: list[str]) -> tuple[str | None, di
     if "--tm" not in options or OF_LOCKS & options.keys():
         library = preload.library()
         environ = with_locks(options, command, library)
+    if "--verbose" in options:
+        environ["SYNCOPATE_VERBOSE"] = "1"
     if openmp.wanted(options):
         openmp.choose(environ, options)
     if "--tm" in options:
         environ = transactions.environment(environ, options["--tm"])
-    if "--verbose" in options:
-        environ["SYNCOPATE_VERBOSE"] = "1"
     return library, environ
 
 
@@ -119,7 +119,10 @@ def with_locks(options: dict[str, str], command: list[str], library: str) -> dic
 
 def say_if_plain(lock: str | None, environ: dict[str, str]) -> None:
     """One line for the chosen lock, and one for OpenMP's barrier in the program's environment, if
-    that runs in transactions and none commits on this machine."""
+    that runs in transactions and none commits on this machine. Where they are to say what they do,
+    the libraries say it."""
+    if optiontable.is_verbose(environ):
+        return
     named = {}
     if lock is not None and locktable.transacts(lock):
         named["lock"] = lock

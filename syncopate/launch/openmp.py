@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
 from syncopate.base import locktable, optiontable, paths, preloading
@@ -98,12 +99,17 @@ def choose(environ: dict[str, str], options: dict) -> None:
             locktable.check_choice(lock, (OWN_LOCK, RUNTIME), "openmp")
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
-    if "--wait" in options and not (_barrier_waits(barrier) or _lock_waits(lock, wait)):
-        raise Failure(
-            f"--wait {wait}: neither barrier {barrier or 'auto'} nor lock {lock or OWN_LOCK} leaves"
-            " the choice; --omp-barrier central does",
-            BAD_USE,
-        )
+    if wait and not (_barrier_waits(barrier) or _lock_waits(lock, wait)):
+        neither = f"neither barrier {barrier or 'auto'} nor lock {lock or OWN_LOCK} leaves"
+        if "--wait" in options:
+            said = f"--wait {wait}: {neither} the choice; --omp-barrier central does"
+            raise Failure(said, BAD_USE)
+        if not optiontable.is_verbose(environ):  # else the library says it
+            print(
+                f"syncopate: SYNCOPATE_WAIT={wait}: {neither} the choice;"
+                " SYNCOPATE_OMP_BARRIER=central does",
+                file=sys.stderr,
+            )
     for option, variable in OURS_OR_RUNTIMES.items():
         choice = options.get(option) or environ.get(variable)
         if choice:

@@ -350,6 +350,12 @@ def awaits_python(results: dict) -> bool:
     return (waited := sum(found)) > 0 and waited >= LARGE * results["account"]["total_ns"]
 
 
+def awaits_semlocks(results: dict) -> bool:
+    """Whether much of it was lost to locks of Python's multiprocessing, which its queues have."""
+    found = (lock["lost_ns"] for lock in results["locks"] if lock["site"] == languages.SHARED_NAME)
+    return (lost := sum(found)) > 0 and lost >= LARGE * results["account"]["total_ns"]
+
+
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody but other

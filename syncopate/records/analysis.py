@@ -106,6 +106,7 @@ class Group:
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
         self.held_ticks, self.slept_ticks = 0, 0.0
+        self.kept_processor = Sums()  # of watched holds those that did not lose it
         self.waiters: Counter[int] = Counter()  # stack id to ticks
         self.holders: Counter[int] = Counter()
 
@@ -119,6 +120,14 @@ class Group:
     def got(self) -> int:
         """How many of these waits ended with the lock, as far as is known."""
         return max(0, self.contended() - self.in_vain - self.open.waits)
+
+
+def is_for_signals(group: Group) -> bool:
+    """Whether nobody holds it: it stands for a thread's end, or is a semaphore that threads have
+    waited for, and never for each other."""
+    if group.object == recordformat.SEMAPHORE:
+        return "semaphore" in group.kinds and "semaphore_lock" not in group.kinds
+    return group.object == recordformat.THREAD
 
 
 def _time_of_longest(row: recordformat.Row, part: float) -> float:
@@ -437,6 +446,8 @@ class Analysis:
             if (row.thread, row.lock) in slept:
                 group = self.group(row.lock)
                 group.held_ticks += row.wait_sum
+                group.kept_processor.waits += row.waits
+                group.kept_processor.total += row.wait_sum
                 group.slept_ticks += _time_of_longest(row, slept[row.thread, row.lock])
 
     def _join(self) -> None:

@@ -14,6 +14,7 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import knowncalls
 from syncopate.records.holdlengths import (
+    beside_preemption,
     by_length,
     crowded,
     kept,
@@ -107,6 +108,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
             )
         ]
     without = [*preempted(lock, results)]
+    by_code = [*beside_preemption(lock, facts)] if without else []
     besides = without if is_long_by_itself(lock) else []
     found = [
         *_starves(lock, results),
@@ -121,7 +123,8 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
     told = {reason.cause for reason in found}
     if not told - {"uneven"}:
         found += [*crowded(lock, results)] or by_length(lock, results, facts)
-    return [*found, *besides]
+    told = {reason.cause for reason in found}
+    return [*found, *(each for each in by_code if each.cause not in told), *besides]
 
 
 def releases_in_java(stack: dict) -> bool:

@@ -182,14 +182,26 @@ def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> st
 
 def _cost(lock: dict, more_threads: bool) -> str:
     waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
-    mean = lockfigures.mean_wait(lock)
     threads = lock["threads_waited"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
         f" {count(threads)} thread{'s' * (threads != 1)}{' or more' * more_threads} waited"
-        f" {'once' if waits == 1 else f'{count(waits)} times'},{_in_vain(lock)} {duration(mean)}"
-        f"{' each' * (waits != 1)}"
+        f" {'once' if waits == 1 else f'{count(waits)} times'},{_in_vain(lock)}"
+        f" {_how_long(lock, waits)}"
     )
+
+
+def _how_long(lock: dict, waits: int) -> str:
+    """How long its waits took: where one has most of their time, the mean of all is no wait's."""
+    mean, others = lockfigures.mean_wait(lock), lockfigures.usual_wait(lock)
+    if waits == 1:
+        return duration(mean)
+    if others == mean:
+        return f"{duration(mean)} each in the mean"
+    longest = duration(lockfigures.longest_wait(lock))
+    if waits == 2:
+        return f"{longest} and {duration(others)}"
+    return f"{longest} once, and {duration(others)} each in the mean besides"
 
 
 def _in_vain(lock: dict) -> str:
@@ -205,6 +217,8 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
     hold = lock["hold"] or {}
     holds = hold.get("samples", 0)
     watched = lockfigures.watched(lock)["watched"]
+    if not holds and not watched:
+        return "waits are counted; how long it was held was not seen"
     text = f"waits are counted; of {count(lock['acquisitions'])} holds {count(holds)} were timed"
     if watched:
         text += f", {count(watched)} watched"

@@ -233,6 +233,24 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     ]
 
 
+def beside_preemption(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """What the code of its sections tells besides, where holders lose the processor: of holds that
+    keep it."""
+    if not lock["hold"]:
+        return
+    usual = undisturbed_hold(lock)
+    without = lock | {"hold": lock["hold"] | {"mean_ns": usual}}
+    where = f"({duration(usual)} in the mean where its holder keeps the processor)"
+    if usual >= LONG_HOLD_NS:
+        yield from _long_by_code(without, facts, f"a hold is long {where}")
+        return
+    yield from _beside(without, facts)
+    yield from _readers(without, facts)
+    yield from [*_allocates_alone(without, facts, f"a hold is short {where}")] or _allocates_too(
+        without, facts
+    )
+
+
 def _by_code(lock: dict, facts: Facts | None, why: str) -> Iterator[Reason]:
     """Waits that are long, where holds are not seen: what every way through the section calls."""
     for kind in (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT):
@@ -311,26 +329,33 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
     runs = ", and who holds it mostly runs" * _holders_run(lock, results)
     long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
     long += _held(held(lock, results))
-    perhaps = calls_of(facts, knowncalls.INPUT_OUTPUT)
-    if calls := no_exceptions(facts, perhaps):
-        return Reason(
+    for reason in _long_by_code(lock, facts, long):
+        return reason
+    return Reason(
+        "long",
+        long + may_call(calls_of(facts, knowncalls.INPUT_OUTPUT)),
+        "move work out of the section, or split the lock where threads want different data",
+        LIKELY,
+    )
+
+
+def _long_by_code(lock: dict, facts: Facts | None, long: str) -> Iterator[Reason]:
+    """What a section's code does for so long."""
+    if calls := no_exceptions(facts, calls_of(facts, knowncalls.INPUT_OUTPUT)):
+        yield Reason(
             "input_output",
             f"{long}; its section calls {named_calls(calls)}",
             f"copy what is to be read or written, and call {functions_of(calls)} after the release,"
             " or in a thread of its own",
             LIKELY,
         )
+        return
     calls = calls_of(facts, knowncalls.ALLOCATION)
     if any(call.looped for call in calls):
-        return _allocates(f"{long}; its section calls {named_calls(calls)} again and again", LIKELY)
+        yield _allocates(f"{long}; its section calls {named_calls(calls)} again and again", LIKELY)
+        return
     for reason in _readers(lock, facts):
-        return reason._replace(why=f"{long}, and {reason.why}")
-    return Reason(
-        "long",
-        long + may_call(perhaps),
-        "move work out of the section, or split the lock where threads want different data",
-        LIKELY,
-    )
+        yield reason._replace(why=f"{long}, and {reason.why}")
 
 
 def _allocates(why: str, sure: str) -> Reason:

@@ -2,9 +2,9 @@
 them. Told by where an object lies, and by the functions that make it, wait for it and release it.
 
 Python: the lock of the interpreter (the GIL) is no mutex; threads wait for it at a condition
-variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore. So is what
-join() waits for, until 3.12. Rust: its locks are futexes. C: malloc's arenas have locks, at which
-the kernel sees threads wait.
+variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore, and all of
+multiprocessing's locks are. So is what join() waits for, until 3.12. Rust: its locks are futexes.
+C: malloc's arenas have locks, at which the kernel sees threads wait.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java",
 _DATABASES = ("MariaDB", "MySQL")
 GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
-QUEUE_NAME = "queue.SimpleQueue"
+QUEUE_NAME, SHARED_NAME = "queue.SimpleQueue", "multiprocessing.SemLock"
 _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
          "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
 _OF_LOCK = _LOCK | {"PyThread_release_lock"}
@@ -47,9 +47,13 @@ _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
 GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS, PYTHONS_QUEUE = range(100, 108)
-NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME, PYTHONS_QUEUE: QUEUE_NAME}
+PYTHONS_SHARED = 108
+NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME, PYTHONS_QUEUE: QUEUE_NAME,
+         PYTHONS_SHARED: SHARED_NAME}  # fmt: skip
+_SEMAPHORES = {LOCK_NAME: PYTHONS_LOCK, RLOCK_NAME: PYTHONS_RLOCK, SHARED_NAME: PYTHONS_SHARED}
 _QUEUE_FRAMES = 3  # innermost: the lock, what asks for it, and who waits or puts
 _OF_QUEUE = ("_queue_SimpleQueue_", "simplequeue_")
+_OF_SHARED = ("_multiprocessing_SemLock_", "semlock_")
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
@@ -125,6 +129,10 @@ MARK_OF_GO = b"\xff Go buildinf:"  # of what `go version -m` reads
 NOTE_ON_PYTHON = (
     "Python: its Condition, Semaphore, Event and Queue wait at locks of the waiting thread's own:"
     " whether for a lock, or for something to do, is not told apart"
+)
+NOTE_ON_SEMLOCKS = (
+    "Python: who reads one multiprocessing.Queue waits for the others who do at its SemLock, also"
+    " while it is empty: then nothing is lost"
 )
 
 
@@ -237,9 +245,8 @@ def _pythons(
             names = (name_of(frames_of(stack)) for stack in {*waits(lock.id)} - {0})
             name = next(filter(None, names), "")
             if name:
-                told = PYTHONS_RLOCK if name == RLOCK_NAME else PYTHONS_LOCK
                 kinds = _AS_LOCKS[SEMAPHORE] if lock.flags & USED_AS_LOCK else {}
-                found[lock.id] = Retold(lock.id, SEMAPHORE, told, kinds)
+                found[lock.id] = Retold(lock.id, SEMAPHORE, _SEMAPHORES[name], kinds)
     return found
 
 
@@ -268,9 +275,15 @@ def _is_of_queue(frames: Sequence[Frame]) -> bool:
     at = next((n for n, frame in enumerate(inner) if _bare(frame) in _OF_LOCK), None)
     if at is None:
         return False
+    return _is_in("_queue.", _OF_QUEUE, inner[at : at + _QUEUE_FRAMES])
+
+
+def _is_in(module: str, functions: tuple[str, ...], frames: Sequence[Frame]) -> bool:
+    """Whether one of these is in a module of Python's, or in a function of it, as where the
+    interpreter has it built in."""
     return any(
-        os.path.basename(frame.module).startswith("_queue.") or _bare(frame).startswith(_OF_QUEUE)
-        for frame in inner[at : at + _QUEUE_FRAMES]
+        os.path.basename(frame.module).startswith(module) or _bare(frame).startswith(functions)
+        for frame in frames
     )
 
 
@@ -337,6 +350,8 @@ def _writers_words(locks: Sequence[Lock], found: dict[int, Retold]) -> Iterator[
 
 def name_of(frames: Sequence[Frame]) -> str:
     """What a semaphore is called that this stack makes or waits for; "": no lock of Python's."""
+    if _is_in("_multiprocessing.", _OF_SHARED, frames[:_QUEUE_FRAMES]):
+        return SHARED_NAME
     names = {_bare(frame) for frame in frames}
     if not names & _LOCK:
         return ""

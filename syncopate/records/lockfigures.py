@@ -51,6 +51,19 @@ def mean_wait(lock: dict) -> float:
     return sum(each["total_ns"] for each in lost_waits(lock)) / max(1, waits)
 
 
+def longest_wait(lock: dict) -> int:
+    return max((each["max_ns"] for each in lost_waits(lock)), default=0)
+
+
+def usual_wait(lock: dict) -> float:
+    """The mean of its waits; of all but the longest, where that one has most of their time."""
+    waits = sum(each["count"] for each in lost_waits(lock))
+    total, longest = sum(each["total_ns"] for each in lost_waits(lock)), longest_wait(lock)
+    if waits < 2 or longest <= MOSTLY * total:
+        return mean_wait(lock)
+    return (total - longest) / (waits - 1)
+
+
 def watched(lock: dict) -> dict:
     """What is known of sampled holds that did not run on."""
     nothing = dict.fromkeys(("watched", *HOLDER_COUNTS), 0) | {"slept_share": None, "pages": None}
@@ -84,9 +97,12 @@ def is_bound_by(lock: dict, results: dict, hold_ns: float | None = None) -> bool
 
 
 def undisturbed_hold(lock: dict) -> float:
-    """The mean of its holds without those that lost the processor, as many as of those watched; few
-    were, so twice as many of the longest are left out."""
+    """The mean of its holds without those that lost the processor. Where it was not taken of the
+    others alone, as many are left out as of those watched, twice over, since few were: the longest
+    ones."""
     of = watched(lock)
+    if kept_it := of.get("kept_processor"):
+        return min(lock["hold"]["mean_ns"], kept_it["mean_ns"])
     disturbed = 2 * of["preempted"] / of["watched"] if of["watched"] else 0.0
     return usual_hold(lock["hold"], min(UNUSUAL_FROM, 1 - min(disturbed, MOSTLY)))
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from syncopate.base.terminal import in_sentence
-from syncopate.base.units import count, duration, percent
+from syncopate.base.units import about, count, duration, percent
 from syncopate.records.holdlengths import crowded
 from syncopate.records.lockfigures import (
     FAR_LONGER,
@@ -27,21 +27,22 @@ from syncopate.records.lockfigures import (
     had_no_more,
     life,
     lost_waits,
-    mean_wait,
     named_processors,
     others_had_processors,
     undisturbed_hold,
     usable_processors,
+    usual_wait,
     watched,
 )
 
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
+ALIKE = 1.05  # counts of what is done together: threads may be between the two in the end
 AS_OTHERS = 0.25  # of what others get of processors: who gets less is served worse than they
 
 
 def preempted(lock: dict, results: dict) -> Iterator[Reason]:
     of = watched(lock)
-    so_long = _as_long_as_slices(lock)
+    so_long = _makes_waits(lock) or _makes_holds(lock)
     seldom = of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long
     too_few = of["watched"] < FEW_HOLDS or seldom
     if too_few or of["preempted"] < FEW_HOLDS:
@@ -55,6 +56,9 @@ def preempted(lock: dict, results: dict) -> Iterator[Reason]:
     # Who wakes another thread, or is woken, is often taken off for a moment; what it sleeps between
     # is longer.
     if of["slept"] >= max(MOSTLY * of["watched"], of["preempted"]):
+        return
+    if given_up := _gives_it_up(lock, results):
+        yield given_up
         return
     threads = at_once(results)
     fewer = f"run fewer threads than the {threads} on {named_processors(results)}, or " * (
@@ -71,6 +75,26 @@ def preempted(lock: dict, results: dict) -> Iterator[Reason]:
     )
 
 
+def _gives_it_up(lock: dict, results: dict) -> Reason | None:
+    """Its holders call sched_yield(): no time slice ends in half of the holds, and there is a place
+    that calls it as often as the lock is taken."""
+    of, taken = watched(lock), lock["acquisitions"]
+    if of["preempted"] < MOSTLY * of["watched"] or lock["members"] > 1:
+        return None
+    for row in results["locks"]:
+        times = row["waits"].get("yield", {"count": 0})["count"]
+        if taken <= ALIKE * times and times <= ALIKE * taken:
+            return Reason(
+                "yields",
+                f"who holds it gives the processor to others: {in_sentence(row['name'])} calls"
+                f" sched_yield as often as it is taken, and in {count(of['preempted'])} of"
+                f" {count(of['watched'])} holds seen the holder lost the processor",
+                "call sched_yield after the release",
+                LIKELY,
+            )
+    return None
+
+
 def is_long_by_itself(lock: dict) -> bool:
     """Whether few holds lose the processor, and most of the mean is there without: of long work a
     part is interrupted on any busy machine."""
@@ -78,10 +102,26 @@ def is_long_by_itself(lock: dict) -> bool:
     if not hold or not FEW_HOLDS <= of["preempted"] < MOSTLY * of["watched"]:
         return False
     usual = undisturbed_hold(lock)
-    return usual >= max(LONG_HOLD_NS, MOSTLY * hold["mean_ns"]) and not _as_long_as_slices(lock)
+    return usual >= max(LONG_HOLD_NS, MOSTLY * hold["mean_ns"]) and not _makes_waits(lock)
 
 
-def _as_long_as_slices(lock: dict) -> str:
+def _makes_holds(lock: dict) -> str:
+    """Where the few holds that lose the processor are most of the time that it is held, and no
+    other ones are long: says so; else ""."""
+    of, hold = watched(lock), lock["hold"]
+    if not hold or not of["preempted"] or hold["mean_ns"] < LONG_HOLD_NS:
+        return ""
+    usual = undisturbed_hold(lock)
+    share = 1 - (1 - of["preempted"] / of["watched"]) * usual / hold["mean_ns"]
+    if usual >= LONG_HOLD_NS or share < MOSTLY:
+        return ""
+    return (
+        f", which are {about(share)} of the time that it is held: others take {duration(usual)} in"
+        " the mean"
+    )
+
+
+def _makes_waits(lock: dict) -> str:
     """Of a short section few holds are preempted. Where these are as many as there were waits, and
     waits are far longer than holds, they are what was waited for: says so; else ""."""
     of, hold = watched(lock), lock["hold"]
@@ -92,13 +132,13 @@ def _as_long_as_slices(lock: dict) -> str:
     usual, few = undisturbed_hold(lock), of["preempted"] < FEW_HOLDS
     if few and hold["mean_ns"] < max(LONG_HOLD_NS, FAR_LONGER * usual):
         return ""
-    mean = mean_wait(lock)
+    mean = usual_wait(lock)
     of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
     if mean < MUCH_LONGER * usual or of_all < MOSTLY * waits:
         return ""
     return (
-        f", about {count(round(of_all))} of all; waits are as long as time slices"
-        f" ({duration(mean)}), not as other holds ({duration(usual)})"
+        f", about {count(round(of_all))} of all; waits take {duration(mean)}, other holds"
+        f" {duration(usual)} in the mean"
     )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from syncopate.base.shown import shown
 from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
-from syncopate.records.account import Account, awaits_python
-from syncopate.records.analysis import Analysis, Group, Kind
+from syncopate.records.account import Account, awaits_python, awaits_semlocks
+from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signals
 from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import telling, telling_on, wrapper_frames
@@ -86,6 +86,7 @@ class Results:
             "transactions": Sites(self.of).as_data(),
         }
         found["notes"] += [languages.NOTE_ON_PYTHON] * awaits_python(found)
+        found["notes"] += [languages.NOTE_ON_SEMLOCKS] * awaits_semlocks(found)
         for lock in found["locks"]:
             lock["unexplained"] = findings.unexplained(lock, found)
         return {**found, "findings": findings.of(found, lambda at: code.facts(pairs[at][1]))}
@@ -291,6 +292,8 @@ class Results:
         }
 
     def _hold(self, group: Group) -> dict | None:
+        if is_for_signals(group):  # what is between its wait and its post is nobody's hold
+            return None
         samples = sum(lock.hold_samples for lock in group.locks)
         if not samples:
             return None
@@ -319,9 +322,16 @@ class Results:
         return {
             **{name: counts[name] for name in ("watched", *recordformat.HOLDER_COUNTS)},
             "slept_share": share,
+            "kept_processor": self._kept_processor(group.kept_processor),
             "pages": self._pages(counts) if counts["of"] else None,
             "blockers": None,
         }
+
+    def _kept_processor(self, of: Sums) -> dict | None:
+        """How long watched holds were that did not lose the processor."""
+        if not of.waits:
+            return None
+        return {"samples": of.waits, "mean_ns": self.of.ns(of.total / of.waits)}
 
     @staticmethod
     def _pages(counts: Mapping[str, int]) -> dict:

@@ -13,10 +13,11 @@ from syncopate.base.units import about
 from syncopate.records import causes, findings, holdlengths, preemption
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
-from syncopate.records.sectioncode import Call, Facts, SectionCode
+from syncopate.records.sectioncode import Beside, Call, Facts, SectionCode
 
 MS, US = 1_000_000, 1000
 INSIDE = 20  # format.h's wait_kind: how long holds took
+YIELD, YIELDING = 9, 17  # object_kind and wait_kind of calls of sched_yield()
 ACTS = {
     "sleeps": "move what it waits for there",
     "sleeps_seldom": "move what it waits for there",
@@ -29,6 +30,12 @@ ACTS = {
     "unknown": None,
     "unexplained": "`syncopate tune` tries others",
 }
+
+
+LOOPING = Facts(1.0, [Call("operator new", "allocation", "a.cpp:1", True, 1.0)], 0.0, [])
+WRITING = Facts(1.0, [Call("write", "input or output", "a.cpp:1", False, 1.0)], 0.0, [],
+                slow=("input or output",))  # fmt: skip
+WRITTEN = Beside("counter", "a.cpp:2")
 
 
 class Planted:
@@ -266,9 +273,10 @@ def one_that_is_kept(runnable, slept=0, holders=("low",), share=1.0) -> tuple[di
     waits = [{"thread": "high", "waited_ns": 800 * MS}]
     seen = {"watched": 60, "preempted": 1, "preemptions": 1, "slept": slept, "slept_share": None}
     lock = {"name": "x", "object": "mutex", "by_thread": waits, "threads_waited": 1, "waits": {},
-            "acquisitions": 60, "hold": {"mean_ns": 9 * MS, "interrupted": seen}}  # fmt: skip
+            "acquisitions": 60, "members": 1, "hold": {"mean_ns": 9 * MS,
+            "histogram": [[9 * MS, 9 * MS, 60]], "interrupted": seen}}  # fmt: skip
     process = {"duration_ns": 1000 * MS, "processors": 2}
-    results = {"blocks": blocks, "threads": threads, "process": process}
+    results = {"blocks": blocks, "threads": threads, "process": process, "locks": []}
     return lock, results | {"account": {"parts": {}, "why_unexplained": None}}
 
 
@@ -373,10 +381,31 @@ def test_what_it_costs(tmp_path):
     sleeps(of)
     (found,) = of.findings(tmp_path)
     assert found["cost"] == (
-        "5.0 % of all thread time (400 ms): 8 threads waited 80 times, 5.00 ms each"
+        "5.0 % of all thread time (400 ms): 8 threads waited 80 times, 5.00 ms each in the mean"
     )
     assert found["why"] == ["who holds it sleeps: in 66 of 66 holds seen, 5.00 ms each in the mean"]
     assert found["seen"] == "waits are counted; of 1,000 holds 66 were timed, 66 watched"
+
+
+@pytest.mark.parametrize(
+    ("waits", "said"),
+    [
+        ([400], "1 thread waited once, 400 ms"),
+        ([100, 100], "1 thread waited 2 times, 100 ms each in the mean"),
+        ([101, 2], "1 thread waited 2 times, 101 ms and 2.00 ms"),
+        ([90, 30, 30, 30], "1 thread waited 4 times, 45.0 ms each in the mean"),
+        (
+            [436, *[2] * 69],
+            "1 thread waited 70 times, 436 ms once, and 2.00 ms each in the mean besides",
+        ),
+    ],
+)
+def test_a_wait_that_has_most_of_the_time_is_told_apart(tmp_path, waits, said):
+    """Of one that lasted for a whole run and many of a moment, the mean is neither's."""
+    of = Planted()
+    of.builder.row(of.threads[0], of.lock([US] * 40), 1, [each * MS for each in waits])
+    (found,) = of.findings(tmp_path)
+    assert found["cost"].endswith(said)
 
 
 def test_waits_that_no_hold_explains_are_said_to_be(tmp_path):
@@ -692,7 +721,9 @@ def test_waits_in_vain_have_taken_nothing(tmp_path, recorder):
         of.builder.in_vain(thread, lock, times)
     record = of.builder.write(tmp_path / "rec")
     (found,) = of.findings(tmp_path)
-    assert "8 threads waited 80 times, 60 of these in vain, 50.0 ms each" in found["cost"]
+    assert (
+        "8 threads waited 80 times, 60 of these in vain, 50.0 ms each in the mean" in found["cost"]
+    )
     said = "50.0 ms in the mean at most: 20 waits ended with it within 1.00 s"
     assert found["why"][0].endswith(said)
     (told,) = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
@@ -1079,10 +1110,77 @@ def test_few_holds_that_lost_the_processor_make_no_hold_long(tmp_path, disturbed
     assert found["causes"][0] == cause, found
     if disturbed:
         assert found["why"][0].endswith(
-            "about 71 of all; waits are as long as time slices (20.0 ms), not as other holds"
-            " (896 ns)"
+            "about 71 of all; waits take 20.0 ms, other holds 896 ns in the mean"
         )
         assert found["reasons"][0]["sure"] == "possible"
+
+
+@pytest.mark.parametrize(
+    ("others", "disturbed", "cause"),
+    [(3 * US, 9, "preempted"), (3 * US, 0, "long"), (300 * US, 9, "long")],
+)
+def test_holds_that_are_long_where_they_lost_the_processor(tmp_path, others, disturbed, cause):
+    """As few waits as such holds may be behind tell nothing of these; what the others take does."""
+    of = Planted()
+    lock = of.lock([others] * 110 + [4 * MS] * 8, acquisitions=1200)
+    of.waits(lock, 5 * MS, times=36)
+    of.builder.holder(0, lock, 118, [disturbed, disturbed, 0])
+    of.builder.gaps(0, lock, INSIDE, [others] * (118 - disturbed))
+    (found,) = of.findings(tmp_path)
+    assert found["causes"][0] == cause, found
+    if cause == "preempted":
+        assert found["why"][0] == (
+            "who holds it loses the processor: in 9 of 118 holds seen, which are about 99.0 % of"
+            " the time that it is held: others take 3.00 us in the mean"
+        )
+        assert found["do"][0].endswith("so that a time slice seldom ends in it")
+
+
+@pytest.mark.parametrize(
+    ("hold", "preempted", "facts", "told"),
+    [
+        (3 * US, 12, None, ["preempted"]),
+        (3 * US, 12, LOOPING, ["preempted", "allocates"]),
+        (3 * US, 12, LOOPING._replace(allocating=0.6), ["preempted", "allocates"]),
+        (3 * US, 12, Facts(1.0, [], 0.9, []), ["preempted", "readers"]),
+        (3 * US, 12, Facts(1.0, [], 0.0, [WRITTEN]), ["preempted", "false_sharing"]),
+        (3 * US, 12, Facts(1.0, [], 0.0, []), ["preempted"]),
+        (250 * US, 50, LOOPING, ["preempted", "allocates"]),
+        (250 * US, 50, Facts(1.0, [], 0.9, []), ["preempted", "readers"]),
+        (250 * US, 50, WRITING, ["preempted", "input_output"]),
+        (250 * US, 50, WRITING._replace(slow=()), ["preempted"]),
+        (250 * US, 12, WRITING, ["input_output", "preempted"]),
+        (250 * US, 12, LOOPING, ["allocates", "preempted"]),
+    ],
+)
+def test_a_cause_beside_lost_processors_is_said_too(tmp_path, hold, preempted, facts, told):
+    of = Planted()
+    lock = of.lock([hold] * 60)
+    of.waits(lock, 3 * MS)
+    of.builder.holder(0, lock, 60, [preempted, preempted, 0])
+    of.findings(tmp_path)
+    results = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    found = causes.reasons(results["locks"][0], results, facts)
+    assert [each.cause for each in found] == told
+    assert not any("and who holds it mostly runs" in each.why for each in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("times", "preempted", "cause"),
+    [(990, 50, "yields"), (400, 50, "preempted"), (990, 20, "preempted")],
+)
+def test_holders_that_give_their_processor_up(tmp_path, times, preempted, cause):
+    """No time slice ends in most sections of a microsecond: they call sched_yield(), as the calls'
+    count tells."""
+    of = Planted()
+    lock = of.lock([3 * US] * 60)
+    of.waits(lock, 3 * MS)
+    of.builder.holder(0, lock, 60, [preempted, preempted, 0])
+    calls = of.builder.lock(0xC000, YIELD, 0, 0, of.builder.stack(0xC000, 0xF000))
+    of.builder.row(of.threads[0], calls, YIELDING, [2 * US] * times)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause], found
+    assert ("call sched_yield after the release" in found["do"]) == (cause == "yields")
 
 
 def test_of_a_java_stack_the_programs_own_frames_are_told():

@@ -245,6 +245,68 @@ def test_a_semaphore_of_javas_may_be_a_lock(java, tmp_path):
     assert "No thread waited for a lock." not in text
 
 
+PERMITS = """
+import java.util.concurrent.Semaphore;
+public class Permits {
+    static final Semaphore permits = new Semaphore(COUNT, true);
+    static void take() {
+        permits.acquireUninterruptibly();
+    }
+    static void nap() {
+        try { Thread.sleep(4); } catch (InterruptedException e) { }
+    }
+    static void use() {
+        for (int i = 0; i < 30; i++) {
+            take();
+            nap();
+            permits.release();
+        }
+    }
+    static void consume() {
+        for (int i = 0; i < 30; i++) {
+            take();
+        }
+    }
+    static void produce() {
+        for (int i = 0; i < 90; i++) {
+            nap();
+            permits.release();
+        }
+    }
+    public static void main(String[] words) throws Exception {
+        Thread[] all = new Thread[3];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = new Thread(COUNT == 0 ? Permits::consume : Permits::use);
+            all[i].start();
+        }
+        if (COUNT == 0) produce();
+        for (Thread each : all) each.join();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("permits", [1, 2, 0])
+def test_a_semaphore_of_javas_that_its_takers_release_is_a_lock(tmp_path, permits):
+    """With one permit, or two for three threads; not where a thread releases that takes none, also
+    where those who take one wake the next to look."""
+    source = tmp_path / "Permits.java"
+    source.write_text(PERMITS.replace("COUNT", str(permits)))
+    subprocess.run(["javac", "-g", "-d", tmp_path, source], check=True)
+    found, _ = recorded(["java", "-Xmx64m", "-cp", tmp_path, "Permits"], tmp_path / "r", LIBRARY)
+    [lock] = [each for each in found["locks"] if each["name"].startswith("Semaphore at Permits")]
+    assert lock["waits"].keys() == {"semaphore_lock" if permits else "semaphore"}
+    assert lock["waited_ns"] > 15 * 4_000_000
+    assert (lock["lost_ns"] == lock["waited_ns"]) == (permits > 0)
+    told = [each["lock"] for each in found["findings"]]
+    assert told == [lock["name"]] * (permits > 0)
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert ("Semaphores used as locks" in text) == (permits > 0)
+    assert ("and perhaps to locks of its own" in text) == (permits == 0)
+    if permits:
+        assert any(frame["function"] == "Permits.use" for frame in lock["holders"][0]["frames"])
+
+
 def newer_java() -> Path | None:
     """A Java that has virtual threads."""
     for release in sorted(Path("/usr/lib/jvm").glob("*/release")):
@@ -495,6 +557,57 @@ def test_pythons_semaphore_is_not_said_to_be_no_lock(tmp_path, is_semaphore):
     assert "not lost to locks)" not in text.partition("Semaphores that other")[2].partition("\n")[0]
     if is_semaphore:
         assert not account.is_explained(found)
+
+
+SHARED = """
+import multiprocessing, threading, time
+queue, lock = multiprocessing.Queue(), multiprocessing.Lock()
+def read():
+    while queue.get() is not None:
+        time.sleep(0.001)
+def use():
+    for _ in range(15):
+        with lock:
+            time.sleep(0.01)
+def run(what, count):
+    threads = [threading.Thread(target=what) for _ in range(count)]
+    [thread.start() for thread in threads]
+    return threads
+"""
+READS = """
+threads = run(read, 3)
+for number in range(100):
+    queue.put(number)
+    time.sleep(0.003)
+[queue.put(None) for _ in threads]
+[thread.join() for thread in threads]
+"""
+USES = "[thread.join() for thread in run(use, 3)]"
+
+
+@pytest.mark.parametrize("does", [READS, USES])
+def test_locks_of_pythons_multiprocessing(tmp_path, does):
+    """They have their class's name, whatever functions of the interpreter led to them. How long one
+    is held no recording sees, however long; and readers of its queues may have nothing to do."""
+    found, _ = recorded([PYTHON, "-c", SHARED + does], tmp_path / "r", LIBRARY)
+    lock = found["locks"][0]
+    assert re.fullmatch("multiprocessing.SemLock 0x[0-9a-f]+", lock["name"])
+    assert lock["waits"].keys() == {"semaphore_lock"}
+    told = found["findings"][0]
+    assert told["seen"] == "waits are counted; how long it was held was not seen"
+    assert any("while it is empty: then nothing is lost" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(("does", "kind"), [(READS, "semaphore"), (USES, "join")])
+def test_what_stands_for_a_signal_has_no_holders(tmp_path, does, kind):
+    """Between the wait for a semaphore, or a thread's end, and what others post nobody holds it."""
+    found, _ = recorded([PYTHON, "-c", SHARED + does], tmp_path / "r", LIBRARY)
+    signals = [lock for lock in found["locks"] if kind in lock["waits"]]
+    assert signals
+    assert all(lock["hold"] is None for lock in signals)
+    text = run_cli("report", tmp_path / "r").stdout
+    table = text.partition("Holders that did not run on")[2].partition("\n\n")[0]
+    assert not any(lock["name"] in table for lock in signals)
 
 
 POOL = """

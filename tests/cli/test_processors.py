@@ -120,23 +120,34 @@ def half_a_processor():
     pytest.skip("no control group with a limit can be made here")
 
 
-@both
-@pytest.mark.parametrize("attached", [False, True])
-def test_a_limit_on_processor_time_is_told(pins, tmp_path, half_a_processor, how, attached):
+def held_to_limit(group) -> list[str]:
+    """How to start a command in that group."""
     before = machine.processor_limit()
     if before is not None and before < 0.5:
         pytest.skip("these tests themselves have less")
-    if attached and not how:
-        pytest.skip("the library records nothing that runs already")
-    into = f'echo $$ >{half_a_processor}/cgroup.procs; exec "$@"'
-    record = tmp_path / "r"
-    if attached:
-        with subprocess.Popen(["sh", "-c", into, "-", pins, "nobody"]) as process:
-            done = run_cli("record", "-q", "-o", record, "-p", process.pid, "--for", "0.5s")
-    else:
-        command = [sys.executable, "-m", "syncopate", "record", *how, "-q", "-o", record, "--"]
-        done = subprocess.run(["sh", "-c", into, "-", *command, pins, "nobody"], check=False)
-    assert done.returncode == 0
+    return ["sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "-"]
+
+
+def tells_the_limit(record) -> None:
     assert process_of(record)["processor_limit"] == 0.5
     text = " ".join(run_cli("report", record).stdout.split())
     assert "on 0.50 processors, which a limit leaves it" in text
+
+
+@both
+def test_a_limit_on_processor_time_is_told(pins, tmp_path, half_a_processor, how):
+    limited = held_to_limit(half_a_processor)
+    record = tmp_path / "r"
+    command = [sys.executable, "-m", "syncopate", "record", *how, "-q", "-o", record, "--"]
+    subprocess.run([*limited, *command, pins, "nobody"], check=True)
+    tells_the_limit(record)
+
+
+@needs_kernel
+def test_a_limit_of_what_runs_already_is_told(pins, tmp_path, half_a_processor):
+    limited = held_to_limit(half_a_processor)
+    record = tmp_path / "r"
+    with subprocess.Popen([*limited, pins, "nobody"]) as process:
+        done = run_cli("record", "-q", "-o", record, "-p", process.pid, "--for", "0.5s")
+    assert done.returncode == 0
+    tells_the_limit(record)

@@ -113,7 +113,7 @@ def test_preempted_holders_are_counted_by_lock(record):
     by_name = {lock["name"]: lock["hold"] for lock in documents(record)["locks"]}
     assert by_name["0xa000"]["interrupted"] == {
         "watched": 10, "preempted": 2, "preemptions": 3, "slept": 3, "faulted": 0,
-        "slept_share": None, "pages": None,
+        "slept_share": None, "kept_processor": None, "pages": None,
         "blockers": {"share": 1.0, "watched": 4, "preempted": 1, "slept": 3, "faulted": 0},
     }  # fmt: skip
     assert all(hold is None for name, hold in by_name.items() if name != "0xa000")

@@ -1,5 +1,6 @@
 """`syncopate run`: what the program gets, and what is refused."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,8 +10,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, ROOT, compile_c, one_line
+from conftest import COMMAND, ROOT, compile_c, one_line, run_cli
 
+from syncopate.base import locktable
 from syncopate.commands import run as runcommand
 from syncopate.launch import openmp
 from syncopate.machines import machine, processor
@@ -337,3 +339,68 @@ def executable(path, text):
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+TEAM = """
+int main(void) {
+  int n = 0;
+#pragma omp parallel reduction(+:n)
+  n += 1;
+  return n < 1;
+}
+"""
+OMP_LOCKS = ("asymmetric", "mcs", "tatas")
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory):
+    return compile_c(TEAM, tmp_path_factory.mktemp("team") / "team", "-fopenmp")
+
+
+def names_that_transact() -> list[str]:
+    """All locks that run in transactions, in each way that they can wait."""
+    locks = json.loads(run_cli("list", "--json").stdout)
+    names = [
+        name
+        for lock in locks
+        if lock["preload"] and lock["name"] != "glibc"
+        for name in (lock["name"], *(f"{lock['name']}:{wait}" for wait in lock["preload_waits"]))
+    ]
+    return [name for name in names if locktable.transacts(name)]
+
+
+@pytest.mark.parametrize("options", [(), ("-v",)])
+def test_what_waits_plainly_is_said_once(options):
+    """By the command or, where that is verbose, by the library; and with the lock's whole name."""
+    commits = any(each.name == "rtm" and each.state == "good" for each in processor.features())
+    names = names_that_transact()
+    assert "tatas:speculate" in names
+    for name in names:
+        lines = run_cli("run", *options, "--lock", name, "true").stderr.splitlines()
+        assert len(lines) == len({*lines}) <= 2, lines
+        plainly = [line for line in lines if "no transaction begins" in line]
+        said = f"syncopate: {name}: no transaction begins on this machine; the lock waits plainly"
+        assert plainly == ([] if commits else [said]), lines
+
+
+@pytest.mark.parametrize("options", [(), ("-v",)])
+@pytest.mark.parametrize("lock", OMP_LOCKS)
+def test_a_way_to_wait_that_is_set_and_that_nobody_follows_is_said_once(team, options, lock):
+    """As --wait is refused there. Of a program that came with the setting, it is no mistake."""
+    waiting = {
+        each["name"]
+        for each in json.loads(run_cli("list", "--json").stdout)
+        if "park" in each.get("openmp_waits", each["waits"])
+    }
+    for barrier in openmp.barriers():
+        chosen = {"SYNCOPATE_WAIT": "park", "SYNCOPATE_OMP_BARRIER": barrier,
+                  "SYNCOPATE_OMP_LOCK": lock}  # fmt: skip
+        done = run_cli("run", "--omp", *options, team, environ=chosen)
+        assert done.returncode == 0
+        followed = barrier in openmp.barriers_that_wait() or lock in waiting
+        said = (
+            f"syncopate: SYNCOPATE_WAIT=park: neither barrier {barrier} nor lock {lock} leaves the"
+            " choice; SYNCOPATE_OMP_BARRIER=central does\n"
+        )
+        assert done.stderr.count(said) == (not followed), (barrier, done.stderr)
+        assert done.stderr.count("leaves") == (not followed)

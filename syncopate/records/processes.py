@@ -115,6 +115,13 @@ def _life(process: dict) -> tuple[float, float]:
     return begin, begin + 1 + process["duration_ns"] / 1e9
 
 
+def _own(locks: list[dict]) -> str:
+    """That each process has these for itself; "" where not even their memory is known: of what has
+    no name, and of a place where threads are put aside, for whatever lock."""
+    known = all(lock["addresses"] and not lock["name"].startswith("0x") for lock in locks)
+    return "own" if known else ""
+
+
 def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
     """One of `locks`, of the locks in these rows."""
     locks = sorted((lock for _, lock in rows), key=lambda lock: -lock["lost_ns"])
@@ -130,6 +137,7 @@ def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
         "object": first["object"],
         "processes": len({id(process) for process, _ in rows}),
         "shared": sorted(objects),
+        "in_memory": "shared" if objects else _own(locks),
         "members": len(objects) + own,
         "acquisitions": sum(lock["acquisitions"] for lock in locks if lock["counted"]),
         "contended": sum(lock["contended"] for lock in locks),

@@ -62,6 +62,6 @@ def _called(lock: dict) -> str:
 
 
 def _in_memory(lock: dict) -> str:
-    if not lock["shared"]:  # of what has no name not even the memory may be known
-        return "-" if lock["name"].startswith("0x") else "each its own"
+    if not lock["shared"]:
+        return "each its own" if lock["in_memory"] == "own" else "-"
     return "shared" if lock["members"] == 1 else f"shared, {count(lock['members'])} locks"

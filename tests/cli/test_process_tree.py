@@ -11,6 +11,7 @@ from syncopate.base import paths
 from syncopate.launch import kernelview
 from syncopate.records.processes import _locks as one_view
 from syncopate.records.processes import in_order
+from syncopate.show import processtext
 
 WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
@@ -261,16 +262,35 @@ def test_a_lock_in_shared_memory_is_one_in_all_processes(tmp_path, how):
     assert re.search(r"^\S.* = .* = .* +shared +3 ", together, re.M), together
 
 
+def one_lock(name: str, shared: list[str], start: int, addresses: tuple = ("0x10",)) -> dict:
+    """The results of a process that had one, and began so many seconds after others."""
+    begin = f"2026-01-01T00:00:0{start}+00:00"
+    lock = {"name": name, "called": name, "place": "", "object": "mutex", "shared": shared,
+            "addresses": [*addresses], "members": 1, "acquisitions": 0, "counted": False,
+            "contended": 1, "lost_ns": 10}  # fmt: skip
+    return {"process": {"id": 1, "started": begin, "duration_ns": 10**9}, "locks": [lock]}
+
+
+@pytest.mark.parametrize(
+    ("name", "shared", "addresses", "where", "said"),
+    [
+        ("a", [], ["0x10"], "own", "each its own"),
+        ("a", ["0:1 7 +0x0"], ["0x10"], "shared", "shared"),
+        ("0x10", [], ["0x10"], "", "-"),
+        ("ProcSleep+0x74f", [], [], "", "-"),
+    ],
+)
+def test_whose_memory_a_lock_is_in_is_said_where_it_is_known(name, shared, addresses, where, said):
+    """Not of a place where processes are put aside: the locks that they wait for there are in
+    memory that they share, as PostgreSQL's."""
+    (found,) = one_view([one_lock(name, shared, 0, addresses) for _ in range(2)], 100)
+    assert found["in_memory"] == where
+    assert processtext._in_memory(found) == said
+
+
 def test_what_is_alike_but_not_shared_is_not_one_object():
     """By name these are one row, as ever; by memory only while both processes ran."""
-
-    def of(name: str, shared: list[str], start: int, number: int = 1) -> dict:
-        begin = f"2026-01-01T00:00:0{start}+00:00"
-        lock = {"name": name, "called": name, "place": "", "object": "mutex", "shared": shared,
-                "members": 1, "acquisitions": 0, "counted": False, "contended": 1,
-                "lost_ns": 10}  # fmt: skip
-        known = {"id": number, "started": begin, "duration_ns": 10**9}
-        return {"process": known, "locks": [lock]}
+    of = one_lock
 
     def rows(*records: dict) -> list[tuple]:
         found = one_view(list(records), 100)

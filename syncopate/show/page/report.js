@@ -99,7 +99,7 @@ const PROCESS_COLUMNS = [
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
 const named = (l) =>
   (l.shared.length ? [l.called, ...l.also_called.slice(0, 3)].join(" = ") : l.called);
-const inMemory = (l) => (!l.shared.length ? (l.name.startsWith("0x") ? "-" : "each its own")
+const inMemory = (l) => (!l.shared.length ? (l.in_memory === "own" ? "each its own" : "-")
   : l.members > 1 ? `shared, ${number(l.members)} locks` : "shared");
 const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
   ["Processes", (l) => number(l.processes)],

@@ -152,7 +152,8 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
 // with release order.
 struct open_wait {
   std::uint64_t since;   // ticks; 0: the thread waits for nothing
-  std::uint64_t end;     // ticks; 0: it still waits; else the wait is over, but not yet in its row
+  std::uint64_t end;     // ticks; 0: it still waits; else the wait is over, but not yet in its row;
+                         // of one that tries again and again, the last try, be it over or not
   std::uint64_t caller;  // return address of the call that waits, 0 when unknown
   std::uint32_t lock, kind;  // lock id, wait_kind
   std::uint32_t holder;      // kernel thread id that held the lock when the wait began, or 0

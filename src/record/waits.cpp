@@ -362,7 +362,8 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
     tries = {.first = now, .last = now, .count = 0, .spins = false, .of = {}};
   }
   tries.last = now;
-  if (tries.spins || ++tries.count < enough) return;
+  if (tries.spins) return publish(t->entry->open.end, now);
+  if (++tries.count < enough) return;
   flush(*t);
   tries.spins = true;
   tries.of.id = known_id(id);
@@ -374,6 +375,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
     tries.of.stack = capture_stack(*t, capture_reason::wait, now);
   }
   tell_open(*t, tries.of, {.caller = caller, .timed = false, .has_owner = holder != 0});
+  publish(t->entry->open.end, now);
 }
 
 void end_tries(thread_state& t) noexcept {

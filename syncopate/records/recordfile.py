@@ -31,6 +31,7 @@ from syncopate.records.recordformat import (
     EVENTS,
     FINISHED,
     GAVE_UP,
+    GIVES_UP_AFTER_NS,
     HOLD,
     HOLDER,
     HOLDER_COUNTS,
@@ -141,6 +142,7 @@ class Record(RecordChunks):
         self._other_rows: dict[int, list[tuple[int, int]]] | None = None  # by kind: thread, place
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
+        self.end_ticks = 0
         self.end_ticks = self._end()
 
     def _rate(self) -> float:
@@ -303,11 +305,16 @@ class Record(RecordChunks):
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
         if wait:
             lock, kind_of_wait = self._told(wait.lock, wait.kind, wait.stack)
-            wait = wait._replace(lock=lock, kind=kind_of_wait)
+            tries = KIND_NAMES.get(kind_of_wait) == "trylock" and self._is_just_before_end(wait.end)
+            wait = wait._replace(lock=lock, kind=kind_of_wait, end=0 if tries else wait.end)
         held = tuple(address for address in f[19:23] if address)
         name, seen = shown(text_of(f[4])), Seen(*f[23:26])
         looked = (*f[17:19], f[16])
         return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[26:28], at, *looked)
+
+    def _is_just_before_end(self, ticks: int) -> bool:
+        known = self.end_ticks
+        return known != 0 and (known - ticks) * self.ns_per_tick < GIVES_UP_AFTER_NS
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

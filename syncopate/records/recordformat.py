@@ -168,6 +168,7 @@ SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<IQQ"), 108  # open_wait::seen_after_ms and what follows
 NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
+GIVES_UP_AFTER_NS = 100_000_000  # without another try: waits.cpp
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
 
@@ -231,7 +232,7 @@ class Lock(NamedTuple):
 
 
 class OpenWait(NamedTuple):
-    """open_wait: what a thread waits for; end 0: still."""
+    """open_wait: what a thread waits for; end 0: still, or tried again just before the end."""
 
     since: int
     end: int

@@ -518,3 +518,14 @@ def test_who_is_in_this_process_or_shares_the_lock_is_not_left_behind(tmp_path, 
     (wait,), (finding,) = results["open_waits"], results["findings"]
     assert any(each["left_behind"] for each in wait["holders"]) == told
     assert ("was forked" in finding["why"][0]) == told
+
+
+@pytest.mark.parametrize(("plan", "told"), [("works", []), ("tries", ["trylock"])])
+def test_who_gave_up_trying_does_not_wait(tmp_path, plan, told):
+    program = compile_c((HERE / "gives_up.c").read_text(), tmp_path / "p", "-O1", "-pthread")
+    done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program, plan)
+    assert done.returncode == -signal.SIGKILL
+    found = report(tmp_path / "r")
+    assert [each["kind"] for each in found["open_waits"] if each["kind"] != "join"] == told
+    [lock] = [each for each in found["locks"] if "trylock" in each["waits"]]
+    assert lock["waits"]["trylock"]["count"] == 1

@@ -390,3 +390,66 @@ def test_a_program_that_a_signal_ends_is_told(programs, tmp_path, way):
             assert recording.wait(60) == 0
     (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
     assert "a signal ended the program" in found["notes"]
+
+
+BUSY_AT_THE_END = r"""
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static sem_t sem;
+static int is_asked;
+static void ask(int number) { (void)number; }
+static long now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+static void work_for(long ms) {
+  for (const long end = now_ms() + ms; now_ms() < end;) {}
+}
+static void* work(void* unused) {
+  if (!is_asked) for (;;) {}
+  sem_wait(&sem);  // until a signal interrupts it
+  work_for(300);
+  kill(getpid(), SIGKILL);
+  return unused;
+}
+int main(int count, char** words) {
+  (void)words;
+  is_asked = count > 1;
+  struct sigaction handler = {.sa_handler = ask};
+  sigaction(SIGUSR1, &handler, 0);
+  sem_init(&sem, 0, 0);
+  pthread_t thread;
+  pthread_create(&thread, 0, work, 0);
+  if (is_asked) {
+    usleep(200000);
+    pthread_kill(thread, SIGUSR1);
+    pthread_join(thread, 0);
+  }
+  work_for(200);
+  kill(getpid(), SIGKILL);
+}
+"""
+
+
+@needs_kernel
+def test_a_wait_that_a_handler_interrupted_is_over(tmp_path):
+    program = compile_c(BUSY_AT_THE_END, tmp_path / "busy", "-O1", "-pthread")
+    run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program, "asked")
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    assert [each["kind"] for each in found["open_waits"]] in ([], ["join"])
+
+
+@needs_kernel
+def test_what_all_threads_did_that_end_at_once_is_known(tmp_path):
+    """A signal ends them together: each may be the last."""
+    program = compile_c(BUSY_AT_THE_END, tmp_path / "busy", "-O1", "-pthread")
+    for each in range(20):
+        record = tmp_path / f"r{each}"
+        run_cli("record", "--kernel", "-q", "-o", record, "--", program)
+        assert all(thread.cpu_ns for thread in Record(str(record)).threads())

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -100,6 +101,23 @@ def test_who_waits_in_vain_takes_nothing(tmp_path, kind, how):
     got = lock["contended"] - lock["in_vain"]
     assert got <= rounds * (2 if how else 1)  # the kernel's waits are sleeps
     assert lock["acquisitions"] == (got if how else 2 * rounds)
+
+
+@needs_kernel
+def test_a_timer_ends_a_wait_whomever_it_interrupts(tmp_path):
+    """Beside programs that take long to end, it is often one of these."""
+    program = tmp_path / "timed"
+    subprocess.run(["gcc", "-pthread", "-O1", HERE / "timed_waits.c", "-o", program], check=True)
+    ends = [sys.executable, "-S", "-c", "import os; x = bytearray(60_000_000); os._exit(0)"]
+    storm = ["sh", "-c", 'while :; do "$@"; done', "sh", *ends]
+    with contextlib.ExitStack() as beside:
+        for _ in range(2):
+            started = beside.enter_context(subprocess.Popen(storm, start_new_session=True))
+            beside.callback(os.killpg, started.pid, signal.SIGKILL)
+        found, said = recorded([program, "mutex", "alone", 700], tmp_path / "r")
+    slept, rounds = int(said.split()[1]), 4
+    [lock] = [lock for lock in found["locks"] if lock["in_vain"]]
+    assert abs(lock["in_vain"] - slept) <= rounds  # who finds it free behind the limit has it
 
 
 @pytest.mark.parametrize("kind", ["mutex", "rwlock"])

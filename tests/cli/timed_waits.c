@@ -1,19 +1,21 @@
 // timed_waits.c -- one thread holds a lock for long, again and again; another tries for a short time
-// to get it, until it does. Arguments: which lock; "shared": as one of several processes. Prints: how
-// often it tried in vain, and how often of these it slept: late at a limit, it does not.
+// to get it, until it does. Arguments: which lock; "shared": as one of several processes; for how
+// many milliseconds it is held. Prints: how often it tried in vain, and how often of these it slept:
+// late at a limit, it does not.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-enum { rounds = 4, held_ms = 20, limit_ms = 3 };
+enum { rounds = 4, limit_ms = 3 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t begin, end;
-static int is_rwlock;
+static int is_rwlock, held_ms = 20;
 
 static void* hold(void* unused) {
   for (int i = 0; i < rounds; ++i) {
@@ -57,6 +59,7 @@ static void share(void) {
 int main(int count, char** words) {
   is_rwlock = count > 1 && strcmp(words[1], "rwlock") == 0;
   if (count > 2 && strcmp(words[2], "shared") == 0) share();
+  if (count > 3) held_ms = atoi(words[3]);
   pthread_barrier_init(&begin, NULL, 2);
   pthread_barrier_init(&end, NULL, 2);
   pthread_t holder;

@@ -50,7 +50,7 @@ class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
   }
 
   record_test::contents all_told() {
-    seen_.finish(finished, kernel_controls{});
+    seen_.finish(finished, kernel_controls{}, now_ns());
     return record_test::read_record(path());
   }
 
@@ -136,6 +136,7 @@ TEST_P(WatchedProcess, AWaitThatIsNotOverIsOfItsKind) {
   exit_event killed{};
   killed.head = {event_exit, seen_.id(), 1002, 1, now_ns()};
   killed.exit_code = 9;
+  killed.in_a_wait = 1;
   seen_.thread_ended(killed);
   const record_test::contents c = all_told();
   unsigned found = 0;
@@ -147,6 +148,19 @@ TEST_P(WatchedProcess, AWaitThatIsNotOverIsOfItsKind) {
     ++found;
   }
   EXPECT_EQ(found, 1u);
+}
+
+TEST_P(WatchedProcess, AWaitThatASignalEndedIsOverWhereTheThreadIsElsewhereWhenItEnds) {
+  waits(1001, object + GetParam().word, true, 0);
+  exit_event elsewhere{};
+  elsewhere.head = {event_exit, seen_.id(), 1001, 1, now_ns()};
+  elsewhere.exit_code = 9;
+  seen_.thread_ended(elsewhere);
+  const record_test::contents c = all_told();
+  for (const auto& [id, thread] : c.threads) EXPECT_EQ(thread.open.since, 0u);
+  std::uint64_t waits = 0;
+  for (const auto& [thread, row] : c.rows) waits += row.waits;
+  EXPECT_EQ(waits, 1u);
 }
 
 TEST_P(WatchedProcess, AFutexWithoutAnyStackIsTheProgramsOwn) {
@@ -201,7 +215,7 @@ TEST(WatchedThreads, ThoseThatEndGiveTheirEntriesToLaterOnes) {
     seen.refresh(kernel_controls{});
     now += 10 * millisecond;
   }
-  seen.finish(finished, kernel_controls{});
+  seen.finish(finished, kernel_controls{}, now_ns());
   const record_test::contents c = record_test::read_record(folder.path() / "record");
   EXPECT_LT(c.threads.size(), 2048u + at_once + 10);
   std::uint64_t lived = 0, ran = 0, waits = 0;
@@ -237,7 +251,7 @@ TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
   for (std::uint32_t i = 0; i < 3000; ++i) waits(0x4000'0000 + i, 0);  // ids of no thread
   waits(self, 0x4000'0000);
   for (int i = 0; i < 100; ++i) waits(self, self);
-  seen.finish(finished, kernel_controls{});
+  seen.finish(finished, kernel_controls{}, now_ns());
   const record_test::contents c = record_test::read_record(folder.path() / "record");
   std::uint64_t as_lock = 0;
   for (const auto& [thread, row] : c.rows)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
-// kernel_types.h -- those parts of the kernel's own types that waits.bpf.c uses. Their places are
-// found when the program is loaded (CO-RE).
+// kernel_types.h -- those parts of the kernel's own types that waits.bpf.c uses, whose places are
+// found when the program is loaded (CO-RE), and its numbers: flags and states of tasks, system calls
+// of x86-64, futex operations.
 #pragma once
 
 typedef unsigned char u8;
@@ -44,3 +45,29 @@ struct bpf_iter__task {
   struct task_struct* task;
 };
 #pragma clang attribute pop
+
+enum {
+  is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
+  is_32_bit = 2,                                // TS_COMPAT
+  is_ending = 4,                                // PF_EXITING
+  state_interruptible = 1,
+  state_uninterruptible = 2,
+  state_stopped = 4,
+  state_traced = 8,
+  call_exit = 60,
+  call_futex = 202,
+  call_restart = 219,  // goes on with what a signal interrupted, its arguments in their registers
+  call_exit_group = 231,
+  call_futex_waitv = 449,
+  call_futex_wake = 454,
+  call_futex_wait = 455,
+  call_futex_requeue = 456,
+  futex_command = 127,
+  futex_private = 128,
+  futex_thread = 0x3fffffff,  // of the word of a lock that says who has it
+  futex_wait = 0,
+  futex_lock_pi = 6,
+  futex_wait_bitset = 9,
+  futex_wait_requeue_pi = 11,
+  futex_lock_pi2 = 13,
+};

@@ -36,6 +36,7 @@ constexpr int between_polls = 10;                          // milliseconds
 constexpr std::uint64_t between_looks = 20 * millisecond;  // at waits that last
 constexpr std::uint64_t looks_take_at_most = 200;          // one part in so many of the time
 constexpr std::uint64_t stacks_a_second = 1000;
+constexpr std::uint64_t last_ones_end_within = 200 * millisecond;
 constexpr int ahead_of_programs = -10;  // niceness
 constexpr std::uint32_t longest_period = 32768;
 
@@ -68,7 +69,8 @@ class recorder {
   void take(const event_head&);
   watched_process* of(std::uint32_t process);
   watched_process* begin(std::uint32_t process, std::uint64_t since);
-  void leave(std::uint32_t process, std::uint32_t flags);
+  void leave(std::uint32_t process, std::uint32_t flags, std::uint64_t until);
+  void leave_ended(std::uint64_t now);
   void executes(const exit_event&);
   void exits(const exit_event&);
   void look(std::uint64_t now);
@@ -87,6 +89,12 @@ class recorder {
     std::uint64_t since;
   };
   std::map<std::uint32_t, origin> origins_;  // of all processes that are there
+  struct ending {
+    std::uint32_t flags;
+    std::uint64_t since;
+  };
+  // Processes of which a thread was the last: another one may have ended at the same time.
+  std::map<std::uint32_t, ending> endings_;
   bool waits_for_program_ = false, ended_ = false;
   std::uint64_t next_look_ = 0, old_enough_ = between_looks, next_refresh_ = 0;
   std::uint64_t adapted_at_ = 0, waits_then_ = 0;
@@ -130,11 +138,11 @@ watched_process* recorder::of(std::uint32_t process) {
   return made;
 }
 
-void recorder::leave(std::uint32_t process, std::uint32_t flags) {
+void recorder::leave(std::uint32_t process, std::uint32_t flags, std::uint64_t until) {
   const auto found = processes_.find(process);
   if (found == processes_.end()) return;
   read_blocked();
-  found->second->finish(flags, side_.controls());
+  found->second->finish(flags, side_.controls(), until);
   if (!found->second->has_told() && process != request_.process) found->second->file().discard();
   processes_.erase(found);
 }
@@ -146,7 +154,7 @@ void recorder::executes(const exit_event& e) {
   if (found != processes_.end()) {
     const bool told = found->second->has_told();
     const std::string path = found->second->file().path();
-    leave(process, finished);
+    leave(process, finished, e.head.time);
     if (!told && is_ours) ::unlink(path.c_str());  // nothing but the way to the program
   }
   side_.forget_blocked_of(e.head.thread);
@@ -163,9 +171,25 @@ void recorder::exits(const exit_event& e) {
   if (found != processes_.end()) found->second->thread_ended(e);
   if (!e.last) return;
   const bool by_signal = (e.exit_code & 0x7f) != 0;
-  leave(process, by_signal ? killed : finished);
-  origins_.erase(process);
-  if (process == request_.process) ended_ = true;
+  endings_[process] = {by_signal ? killed : finished, e.head.time};
+  if (found == processes_.end() || !found->second->has_threads()) leave_ended(e.head.time);
+}
+
+void recorder::leave_ended(std::uint64_t now) {
+  for (auto each = endings_.begin(); each != endings_.end();) {
+    const auto [process, how] = *each;
+    const auto found = processes_.find(process);
+    if (found != processes_.end() && found->second->has_threads() &&
+        now < how.since + last_ones_end_within) {
+      ++each;
+      continue;
+    }
+    leave(process, how.flags, how.since);
+    side_.forget(process);
+    origins_.erase(process);
+    if (process == request_.process) ended_ = true;
+    each = endings_.erase(each);
+  }
 }
 
 void recorder::take(const event_head& e) {
@@ -257,6 +281,7 @@ int recorder::run() {
     side_.poll(between_polls);
     adapt(now);
     look(now);
+    leave_ended(now);
     if (now >= next_refresh_) {
       read_blocked();
       for (const auto& [id, process] : processes_) process->refresh(side_.controls());
@@ -268,8 +293,9 @@ int recorder::run() {
     next_look_ = 0;
     look(now_ns());
   }
+  leave_ended(~std::uint64_t{0});
   if (ended_) tell_who_goes_on();
-  while (!processes_.empty()) leave(processes_.begin()->first, detached);
+  while (!processes_.empty()) leave(processes_.begin()->first, detached, now_ns());
   return 0;
 }
 

@@ -26,27 +26,6 @@
 #include "kernel_types.h"
 
 enum {
-  is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
-  is_32_bit = 2,                                // TS_COMPAT
-  is_ending = 4,                                // PF_EXITING
-  state_interruptible = 1,
-  state_uninterruptible = 2,
-  state_stopped = 4,
-  state_traced = 8,
-  call_exit = 60,
-  call_futex = 202,
-  call_restart = 219,  // goes on with what a signal interrupted, its arguments in their registers
-  call_exit_group = 231,
-  call_futex_waitv = 449,
-  call_futex_wake = 454,
-  call_futex_wait = 455,
-  call_futex_requeue = 456,
-  futex_command = 127,
-  futex_wait = 0,
-  futex_lock_pi = 6,
-  futex_wait_bitset = 9,
-  futex_wait_requeue_pi = 11,
-  futex_lock_pi2 = 13,
   most_calls = 1024,
   copied_at_once = 1024,
   buffer_bytes = 16 << 20,
@@ -340,14 +319,27 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_
   return 0;
 }
 
-// Whether a thread with these registers wakes those that wait at `address`.
-static __always_inline bool wakes(struct task_struct* waker, struct pt_regs* regs, u64 address) {
+// What a thread is woken from: the word of its futex, and what it found there.
+struct waited {
+  u64 address;
+  u32 operation, word;
+};
+
+// Whether the current thread wakes those that wait there. Else it is there by chance when a signal,
+// or an interrupt as that of a timer, does.
+static __always_inline bool wakes(struct task_struct* waker, struct task_struct* woken,
+                                  struct pt_regs* regs, struct waited w) {
   const u64 call = regs->orig_ax;
-  // Who joins it; before that exit_group() wakes all other threads to end them.
-  if (call == call_exit || call == call_exit_group) return waker->flags & is_ending;
-  if (call == call_futex_wake || call == call_futex_requeue) return true;
+  const bool same_process = waker->tgid == woken->tgid;
+  // Who joins it, or wants what it held; before that exit_group() wakes all other threads to end
+  // them.
+  if (call == call_exit || call == call_exit_group)
+    return waker->flags & is_ending && (same_process || (w.word & futex_thread) == waker->pid);
+  if ((w.operation & futex_private) && !same_process) return false;
+  if (call == call_futex_wake) return regs->di == w.address;
+  if (call == call_futex_requeue) return true;
   if (call != call_futex || waits_in(regs->si & futex_command)) return false;
-  return regs->di == address || regs->r8 == address;
+  return regs->di == w.address || regs->r8 == w.address;
 }
 
 // It is woken when it is in line already, but has not left its processor yet: the kernel may look
@@ -362,7 +354,9 @@ static __always_inline void note_early(struct waiting_thread* w, struct task_str
   if (!waits) return;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
-  if (!wakes(waker, regs, at->di)) return;
+  const struct waited from = {at->di, call == call_futex ? at->si : 0,
+                              call == call_futex ? at->dx : 0};
+  if (!wakes(waker, woken, regs, from)) return;
   w->early_waker = waker->pid;
   if ((u32)regs->dx != 1) w->early_flags = woken_with_all;
 }
@@ -381,7 +375,8 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   if (!(w->flags & waits_at_futex)) return 0;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
-  if (!wakes(waker, regs, w->address)) return 0;
+  const struct waited from = {w->address, w->operation, w->word};
+  if (!wakes(waker, woken, regs, from)) return 0;
   w->waker = waker->pid;
   if ((u32)regs->dx != 1) w->waker_flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
@@ -470,8 +465,8 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
   const u32 process = task->tgid, thread = task->pid;
   if (!is_recorded(process)) return 0;
+  // Of two that end at once both may say that they are the last.
   const bool last = task->signal->live.counter == 0;
-  if (last) bpf_map_delete_elem(&processes, &process);
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
   was_back(w, thread);
   if (w && w->blocked.times != 0) keep_blocked(w, thread);

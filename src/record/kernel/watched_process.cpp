@@ -216,8 +216,7 @@ void watched_process::thread_ended(const exit_event& e) {
   thread_state& t = thread_of(e.head.thread);
   std::memcpy(t.entry->name, e.name, sizeof t.entry->name);
   count(t, e.cpu_ns, e.delay_ns);
-  constexpr unsigned by_signal = 127;  // of what waitpid says
-  if (!t.unended.empty() && ((e.exit_code & by_signal) != 0 || e.in_a_wait != 0)) {
+  if (!t.unended.empty() && e.in_a_wait != 0) {
     t.unended.clear();  // it waits there still, when the record ends
   } else {
     write_unended(t);
@@ -254,7 +253,8 @@ void watched_process::refresh(const kernel_controls& of_all) {
   h.last_ticks = h.last_monotonic_ns = now_ns();
 }
 
-void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all) {
+void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all,
+                             std::uint64_t until) {
   for (auto& [thread, t] : threads_) {
     write_unended(t);
     name(t, thread);
@@ -265,7 +265,7 @@ void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all)
   see_processors();
   tell_lost(of_all);
   file_header& h = file_.header();
-  h.last_ticks = h.last_monotonic_ns = now_ns();
+  h.last_ticks = h.last_monotonic_ns = until;
   file_.set_flag(flags);
 }
 

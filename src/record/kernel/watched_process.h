@@ -49,11 +49,12 @@ class watched_process {
                    std::uint64_t old_enough);
   // Once in a while: names, modules, clocks.
   void refresh(const kernel_controls&);
-  // `flags` say how the recording ended.
-  void finish(std::uint32_t flags, const kernel_controls&);
+  // `flags` say how the recording ended, and `until` when.
+  void finish(std::uint32_t flags, const kernel_controls&, std::uint64_t until);
 
   std::uint32_t id() const { return process_; }
   bool has_told() const { return told_; }
+  bool has_threads() const { return !threads_.empty(); }
   record_file& file() { return file_; }
 
  private:

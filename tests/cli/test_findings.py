@@ -885,6 +885,37 @@ def test_a_program_that_sleeps_under_its_lock(tmp_path):
     assert "gain: at most" in first
 
 
+YIELDER = """
+#include <pthread.h>
+#include <sched.h>
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static void* work(void* x) {
+  for (int i = 0; i < 8000; i++) {
+    pthread_mutex_lock(&turn);
+    sched_yield();
+    pthread_mutex_unlock(&turn);
+  }
+  return x;
+}
+int main(void) {
+  pthread_t t[8];
+  for (int i = 0; i < 8; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+def test_a_program_that_yields_under_its_lock(tmp_path):
+    """What its holders lose is no time slice, however many threads or other programs there are."""
+    program = compile_c(YIELDER, tmp_path / "prog", "-g", "-O1", "-pthread")
+    assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
+    found = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    first = found["findings"][0]
+    assert (first["lock"], first["causes"][0]) == ("turn", "yields"), first
+    assert "work at <stdin>:8 calls sched_yield as often as it is taken" in first["why"][0]
+    assert first["do"][0] == "call sched_yield after the release"
+
+
 @pytest.mark.parametrize(
     ("name", "width", "said"),
     [

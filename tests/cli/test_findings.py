@@ -1198,7 +1198,7 @@ def test_a_cause_beside_lost_processors_is_said_too(tmp_path, hold, preempted, f
 
 @pytest.mark.parametrize(
     ("times", "preempted", "cause"),
-    [(990, 50, "yields"), (400, 50, "preempted"), (990, 20, "preempted")],
+    [(990, 50, "yields"), (990, 16, "yields"), (400, 50, "preempted"), (990, 12, "preempted")],
 )
 def test_holders_that_give_their_processor_up(tmp_path, times, preempted, cause):
     """No time slice ends in most sections of a microsecond: they call sched_yield(), as the calls'

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -12,13 +13,24 @@ enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
 class ends {
  public:
-  [[noreturn]] virtual void end_execution(outcome) = 0;
+  [[noreturn]] void end_execution(outcome how) {
+    end_now(how);
+    __builtin_unreachable();  // of a virtual function the compiler does not know it
+  }
   // Says what is wrong, where, and where the other one was that makes it so.
-  [[noreturn]] virtual void fail(failure_kind, std::string text, place where = nullptr,
-                                 place other = nullptr, address object = 0) = 0;
+  [[noreturn]] void fail(failure_kind kind, std::string text, place where = nullptr,
+                         place other = nullptr, address object = 0) {
+    fail_now(kind, std::move(text), where, other, object);
+    __builtin_unreachable();
+  }
 
  protected:
   ~ends() = default;
+
+ private:
+  virtual void end_now(outcome) = 0;
+  virtual void fail_now(failure_kind, std::string text, place where, place other,
+                        address object) = 0;
 };
 
 }  // namespace syncopate::explored

@@ -176,13 +176,14 @@ void machine::out_of_time(place where) {
   end_execution(outcome::cut);
 }
 
-void machine::end_execution(outcome how) {
+void machine::end_now(outcome how) {
   outcome_ = how;
   instrument::switch_to(engine_);
   __builtin_unreachable();
 }
 
-void machine::fail(failure_kind kind, std::string text, place where, place other, address object) {
+void machine::fail_now(failure_kind kind, std::string text, place where, place other,
+                       address object) {
   if (tx_.runs() && tx_.never_commits()) {
     text = {};  // nobody comes back to destroy it
     tx_.abort({});

@@ -188,9 +188,9 @@ class machine final : private ends {
   void announce(const operation&);
   step& take_turn(const operation&);
   void switch_to(thread_index);
-  [[noreturn]] void end_execution(outcome) override;
-  [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
-                         place other = nullptr, address object = 0) override;
+  [[noreturn]] void end_now(outcome) override;
+  [[noreturn]] void fail_now(failure_kind, std::string text, place where, place other,
+                             address object) override;
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other, address object);
   bool run_next(int (*program)(), const surroundings&);

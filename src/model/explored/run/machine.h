@@ -221,6 +221,9 @@ class machine final : private ends {
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
+  bool finish_compare_exchange(step&, const operation&, word& expected);
+  bool compare_exchange_inside(address, unsigned bytes, word& expected, word desired, place);
+  bool fails_again(address, unsigned bytes, word& expected, place);
 
   // waiting.cpp
   bool much_time_passes();

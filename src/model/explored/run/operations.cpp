@@ -247,24 +247,8 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
                                place from) {
   sites_.orders(from, success, failure);
   expected &= mask_of(bytes);
-  if (tx_.runs()) {
-    const word found = tx_.read(at, bytes, from);
-    const bool equal = found == expected;
-    if (equal) tx_.write(at, bytes, desired & mask_of(bytes), from);
-    expected = found;
-    return equal;
-  }
-  if (me().patience_lost != 0) {
-    // As a load, if it would fail again.
-    message_id seen = 0;
-    if (stays_impatient(at, bytes, std::memory_order_relaxed, from, seen)) {
-      if (memory_.get(seen).value != expected) {
-        expected = memory_.get(seen).value;
-        return false;
-      }
-      regain_patience();
-    }
-  }
+  if (tx_.runs()) return compare_exchange_inside(at, bytes, expected, desired, from);
+  if (fails_again(at, bytes, expected, from)) return false;
   note_visit(from, {at, expected, desired});
   operation op = make(action::compare_exchange, at, bytes, success, from);
   op.failure = failure;
@@ -276,28 +260,32 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     note_write_after_load(op.where, success);
     note_load(op.where, failure);
   }
-  step& s = take_turn(op);
-  const bool without_reason = weak && s.chosen >= in_vain;
+  return finish_compare_exchange(take_turn(op), op, expected);
+}
+
+bool machine::finish_compare_exchange(step& s, const operation& op, word& expected) {
+  const bool without_reason = op.weak && s.chosen >= in_vain;
   if (without_reason) {
     ++me().spurious;
     s.chosen -= in_vain;
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
-  const bool exchanged = !without_reason && memory_.get(source).value == expected;
+  const bool exchanged = !without_reason && memory_.get(source).value == op.expected;
   if (!exchanged) dependence_.note_claims(op);
   s.expected = op.expected;
-  const word found = finish_read(s, op, exchanged ? success : failure);
+  expected = finish_read(s, op, exchanged ? op.order : op.failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.
-  s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
+  const bool is_sc = op.order == std::memory_order_seq_cst;
+  s.is_sc |= is_sc || op.failure == std::memory_order_seq_cst;
   // Who fails would move S where it came first: before what has made it fail, it succeeds.
-  s.raised_sc |= success == std::memory_order_seq_cst;
+  s.raised_sc |= is_sc;
   if (exchanged) {
     regain_patience();
     me().rounds_of.clear();
     memory_.follow_transactions(threads_.current(), s.where, source);
-    finish_write(s, op, op.operand, s.chosen, success, source);
+    finish_write(s, op, op.operand, s.chosen, op.order, source);
   } else {
-    note_look_outside(s, found);
+    note_look_outside(s, expected);
   }
   if (without_reason) {
     s.chosen += in_vain;
@@ -307,8 +295,30 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   }
   scheduler_.end_turn(s);
   memory_.tick(threads_.current());
-  expected = found;
   return exchanged;
+}
+
+bool machine::compare_exchange_inside(address at, unsigned bytes, word& expected, word desired,
+                                      place from) {
+  const word found = tx_.read(at, bytes, from);
+  const bool equal = found == expected;
+  if (equal) tx_.write(at, bytes, desired & mask_of(bytes), from);
+  expected = found;
+  return equal;
+}
+
+// Whether a loop that has given up fails there again: then that is no more than a load.
+bool machine::fails_again(address at, unsigned bytes, word& expected, place from) {
+  if (me().patience_lost == 0) return false;
+  message_id seen = 0;
+  if (!stays_impatient(at, bytes, std::memory_order_relaxed, from, seen)) return false;
+  const word found = memory_.get(seen).value;
+  if (found == expected) {
+    regain_patience();
+    return false;
+  }
+  expected = found;
+  return true;
 }
 
 void machine::fence(std::memory_order order, place from) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
 // kernel_types.h -- those parts of the kernel's own types that waits.bpf.c uses, whose places are
-// found when the program is loaded (CO-RE), and its numbers: flags and states of tasks, system calls
-// of x86-64, futex operations.
+// found when the program is loaded (CO-RE), and its numbers: flags and states of tasks, system
+// calls of x86-64, futex operations.
 #pragma once
 
 typedef unsigned char u8;

@@ -120,6 +120,17 @@ def test_a_timer_ends_a_wait_whomever_it_interrupts(tmp_path):
     assert abs(lock["in_vain"] - slept) <= rounds  # who finds it free behind the limit has it
 
 
+@needs_kernel
+def test_a_page_that_is_read_in_a_futex_call_is_no_wait_for_the_futex(tmp_path):
+    program = tmp_path / "faults"
+    subprocess.run(["gcc", "-O1", HERE / "faults_in_futex.c", "-o", program], check=True)
+    found, said = recorded([program, tmp_path / "file"], tmp_path / "r")
+    if int(said) == 0:
+        pytest.skip(f"{tmp_path}: a file system that keeps all in memory")
+    assert "faults" in found["account"]["parts"]
+    assert not found["locks"]
+
+
 @pytest.mark.parametrize("kind", ["mutex", "rwlock"])
 def test_who_waits_in_vain_for_what_processes_share_takes_nothing(tmp_path, kind):
     program = tmp_path / "timed"

@@ -71,3 +71,9 @@ enum {
   futex_wait_requeue_pi = 11,
   futex_lock_pi2 = 13,
 };
+
+// Whether this operation of a futex waits.
+static __always_inline bool waits_in(u32 command) {
+  return command == futex_wait || command == futex_wait_bitset || command == futex_lock_pi ||
+         command == futex_lock_pi2 || command == futex_wait_requeue_pi;
+}

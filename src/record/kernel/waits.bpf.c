@@ -137,11 +137,6 @@ static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 wa
   return true;
 }
 
-static __always_inline bool waits_in(u32 command) {
-  return command == futex_wait || command == futex_wait_bitset || command == futex_lock_pi ||
-         command == futex_lock_pi2 || command == futex_wait_requeue_pi;
-}
-
 // What a thread that is blocked waits for, by its registers. `since` is last: who reads the entry
 // meanwhile (kernel_side.cpp) looks at it before and after.
 static __always_inline void describe(struct waiting_thread* w, struct task_struct* task,
@@ -166,6 +161,10 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
     w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
     w->operation = 0;
     w->address = 0;
+  }
+  if (w->flags & waits_at_futex && state & state_uninterruptible) {
+    w->flags = 0;  // it waits for the page in which the futex lies
+    w->call = no_call;
   }
   if ((w->flags & waits_at_futex) &&
       (regs->orig_ax == call_restart || state & (state_stopped | state_traced)))

@@ -31,6 +31,7 @@ struct settings {
   double seconds = 0;
   unsigned jobs = 0;
   std::string focus;
+  std::string set;  // options of the machine beside the program's own
 };
 
 struct counts {
@@ -227,6 +228,10 @@ settings arguments(int count, char** given) {
       std::fprintf(stderr, "explore_fuzz: there is no focus %s\n", given[i + 1]);
       std::exit(2);
     }
+    if (std::strcmp(given[i], "--set") == 0 && i + 1 < count) {
+      s.set = std::string(",") + given[i + 1];
+      continue;
+    }
     const double value = number(i + 1 < count ? given[i + 1] : "none");
     const auto whole = static_cast<std::uint64_t>(value);
     if (std::strcmp(given[i], "--seed") == 0) s.seed = whole;
@@ -254,7 +259,8 @@ int main(int count, char** given) {
   counts seen;
   std::uint64_t different = 0, n = 0;
   for (; n < s.programs && (s.seconds == 0 || seconds() < s.seconds) && different < 5; ++n) {
-    const program p = fuzz::make(s.seed + n, s.focus);
+    program p = fuzz::make(s.seed + n, s.focus);
+    p.options += s.set;
     const comparison c = compare(p, s);
     seen.complete += c.is == answer::same ? 1 : 0;
     seen.partly += c.is == answer::partly ? 1 : 0;

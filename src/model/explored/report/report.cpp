@@ -324,6 +324,7 @@ std::string summary(const verdict& v, const options& o) {
   };
   if (v.withheld.timeouts) at_most("timeouts", o.timeouts);
   if (v.withheld.jumps) at_most("jumps", o.jumps);
+  if (v.withheld.looks) at_most("looks", o.looks);
   if (v.withheld.turns) at_most("turns", static_cast<unsigned>(o.turns));
   if (v.withheld.spurious) at_most("spurious", o.spurious);
   if (v.transactions) at_most("aborts", o.aborts);
@@ -408,6 +409,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_object();
   json.member("timeouts", o.timeouts);  // of a thread, as jumps
   json.member("jumps", o.jumps);
+  json.member("looks", o.looks);
   if (o.turns >= 0) json.member("turns", o.turns);
   json.member("spurious", o.spurious);
   if (v.transactions) json.member("aborts", o.aborts);
@@ -420,6 +422,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_array();
   if (v.withheld.timeouts) json.value("timeouts");
   if (v.withheld.jumps) json.value("jumps");
+  if (v.withheld.looks) json.value("looks");
   if (v.withheld.turns) json.value("turns");
   if (v.withheld.spurious) json.value("spurious");
   if (v.withheld.sequences) json.value("sequences");

@@ -46,12 +46,13 @@ enum class result : std::uint8_t { passed, failed, bounded };
 
 // What could have happened beyond the options (options.h).
 struct withheld_choices {
-  bool timeouts = false, jumps = false, turns = false, spurious = false;
+  bool timeouts = false, jumps = false, looks = false, turns = false, spurious = false;
   bool sequences = false;  // stores that break a release sequence and follow from a read in it
 
   void join(const withheld_choices& other) noexcept {
     timeouts |= other.timeouts;
     jumps |= other.jumps;
+    looks |= other.looks;
     turns |= other.turns;
     spurious |= other.spurious;
     sequences |= other.sequences;

@@ -63,6 +63,8 @@ class machine final : private ends {
   // A loop that has given up waiting is followed for so many turns, or so many reads in one
   // turn. It is endless if it has not ended by then.
   static constexpr unsigned longest_impatience = 100'000;
+  // In so many turns of it time flies.
+  static constexpr unsigned a_few = 200;
 
   using surroundings = explored::surroundings;
 
@@ -182,6 +184,15 @@ class machine final : private ends {
   [[nodiscard]] address end_of_stack(thread_index) const;
   void clear_stack(thread_index);
 
+  // impatience.cpp
+  [[nodiscard]] std::vector<look> places_of_turn(const std::vector<visit>&);
+  [[nodiscard]] polled* ignored_at(address, unsigned bytes);
+  [[nodiscard]] look* look_at(place);
+  look::change note_turn(look&);
+  bool looks_again(look&);
+  bool stays_impatient(address, unsigned bytes, std::memory_order, place, message_id& seen);
+  void note_look(const step&, word value);
+
   // explore.cpp
   void run_once(int (*program)());
   static void fiber_main(void* self);
@@ -211,10 +222,6 @@ class machine final : private ends {
 
   // operations.cpp
   void touch_atomic(const operation&, bool writes);
-  bool stays_impatient(address, unsigned bytes, std::memory_order, place, message_id& seen);
-  [[nodiscard]] const polled* ignored_at(address, unsigned bytes);
-  [[nodiscard]] std::vector<loop> places_of_turn();
-  void note_look_outside(const step&, word value);
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
                     message_id rmw_of, continues = continues::nothing);

@@ -60,52 +60,6 @@ void machine::touch_atomic(const operation& op, bool writes) {
   }
 }
 
-// What the loop that has given up has read there, unless that is gone.
-const polled* machine::ignored_at(address at, unsigned bytes) {
-  for (const polled& p : me().ignores) {
-    const location& l = memory_.at(p.where);
-    if (l.at == at && l.bytes == bytes && !l.fresh)
-      return memory_.get(p.seen).position < l.first_position ? nullptr : &p;
-  }
-  return nullptr;
-}
-
-// A loop that has given up goes on reading what it read: no step, until it does something else.
-// Who reads the same at another place may be behind the loop, and looks again: a step, which may
-// find news.
-bool machine::stays_impatient(address at, unsigned bytes, std::memory_order order, place from,
-                              message_id& seen) {
-  thread& t = me();
-  if (t.patience_lost == 0) return false;
-  const polled* const p = ignored_at(at, bytes);
-  if (p == nullptr || ++t.ignored > longest_impatience) {
-    regain_patience();
-    return false;
-  }
-  const auto is_of_loop = [&](const loop& l) { return l.at == from; };
-  if (std::ranges::none_of(t.ignores_at, is_of_loop)) return false;
-  if (std::ranges::find(t.ignores_at, loop{from, callers_of(from)}) == t.ignores_at.end())
-    return false;
-  const location& l = memory_.at(p->where);
-  const std::uint32_t behind = memory_.get(p->seen).position - l.first_position;
-  bool raised = false;
-  seen =
-      memory_.read(threads_.current(), p->where, static_cast<choice>(l.order.size() - 1 - behind),
-                   order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
-  me().note_poll(memory_, p->where, seen);
-  return true;
-}
-
-// A loop that has given up has read at another place than before. Whether it is still in the loop:
-// what it finds is what it found there, and the place is one of the loop's.
-void machine::note_look_outside(const step& s, word value) {
-  thread& t = me();
-  if (t.patience_lost == 0) return;
-  const polled* const p = ignored_at(s.at, memory_.at(s.where).bytes);
-  if (p == nullptr || memory_.get(p->seen).value != value) return regain_patience();
-  t.ignores_at.push_back({s.from, s.callers});
-}
-
 // Load buffering, which is not modeled, takes two threads that write something behind a load of
 // something else, and do not both acquire and release.
 void machine::note_load(location_id where, std::memory_order order) {
@@ -185,7 +139,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   if (sites_.of_program()) note_load(op.where, order);
   step& s = take_turn(op);
   const word value = finish_read(s, op, order);
-  note_look_outside(s, value);
+  note_look(s, value);
   scheduler_.end_turn(s);
   memory_.tick(threads_.current());
   return value;
@@ -285,7 +239,7 @@ bool machine::finish_compare_exchange(step& s, const operation& op, word& expect
     memory_.follow_transactions(threads_.current(), s.where, source);
     finish_write(s, op, op.operand, s.chosen, op.order, source);
   } else {
-    note_look_outside(s, expected);
+    note_look(s, expected);
   }
   if (without_reason) {
     s.chosen += in_vain;
@@ -377,6 +331,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   lifetimes_.end_objects(at, bytes);
   if (at >= me().stack_low && at < me().stack_high) return;
   me().rounds_of.clear();
+  ++me().writes;
   if (was_atomic) forget_visits();
   else note_written(at, bytes);
 }

@@ -46,6 +46,7 @@ std::string set(const std::string& name, const std::string& text, options& into)
   else if (name == "every_order") into.every_order = whole != 0;
   else if (name == "timeouts") into.timeouts = static_cast<unsigned>(whole);
   else if (name == "jumps") into.jumps = static_cast<unsigned>(whole);
+  else if (name == "looks") into.looks = static_cast<unsigned>(whole);
   else if (name == "turns") into.turns = static_cast<int>(whole);
   else if (name == "spurious") into.spurious = static_cast<unsigned>(whole);
   else if (name == "aborts") into.aborts = static_cast<unsigned>(whole);
@@ -101,6 +102,7 @@ std::string unusual(const options& o) {
   add("steps", o.steps, usual.steps);
   add("timeouts", o.timeouts, usual.timeouts);
   add("jumps", o.jumps, usual.jumps);
+  add("looks", o.looks, usual.looks);
   if (o.turns >= 0) add("turns", static_cast<std::uint64_t>(o.turns), ~std::uint64_t{0});
   add("spurious", o.spurious, usual.spurious);
   add("aborts", o.aborts, usual.aborts);

@@ -31,6 +31,8 @@ struct options {
   // never sleep both.
   unsigned timeouts = 2;  // timed waits that expire although another thread could run
   unsigned jumps = 1;     // calls of a clock that find much time gone, or spin loops that give up
+  // Turns in which a loop that has given up looks for news all the same (impatience.cpp).
+  unsigned looks = 3;
   // Turns of a polling loop that only read, after which the loop goes round once more: such a turn
   // is taken to leave nothing behind, so that only the last one matters. -1: no limit.
   int turns = -1;

@@ -11,6 +11,7 @@ void thread::forget() {
   loaded_others = loaded_weakly = writes_after_load = false;
   reads = 0;
   read_at = 0;
+  writes = 0;
   read_again = 0;
   rounds_of.clear();
   ignores.clear();

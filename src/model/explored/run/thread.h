@@ -8,6 +8,7 @@
 #include "model/front/threads/fiber.h"
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -39,7 +40,8 @@ struct visit {
   given_values given{};
   std::array<std::uintptr_t, 6> registers{};
   std::vector<unsigned char> stack;
-  std::uint32_t reads = 0;  // that the thread had made
+  std::uint32_t reads = 0;   // that the thread had made
+  std::uint32_t writes = 0;  // plain ones, but on its stack
 };
 
 // A plain write, and what was there before it.
@@ -47,6 +49,18 @@ struct written {
   address at;
   std::size_t bytes;
   std::array<unsigned char, 32> before;
+};
+
+// A place where a loop that has given up reads (impatience.cpp), and what the thread kept in its
+// registers and on its stack when it was there last.
+struct look {
+  // Since the turn before.
+  enum class change : std::uint8_t { first, none, usual, other };
+  loop at;
+  std::vector<std::uint32_t> kept{};
+  std::vector<std::strong_ordering> went{};  // since the turn before that
+  std::uint32_t writes = 0;                  // that the thread had made elsewhere
+  unsigned turns = 0, looks = 0, anew = 0;
 };
 
 // So far up a stack has been left, at this time of its thread.
@@ -90,6 +104,7 @@ struct thread {
   std::vector<visit> visits;
   std::vector<explored::written> written;
   bool rewrote = false;
+  std::uint32_t writes = 0;  // plain ones so far, but on its stack
   // The program's loads so far, and whether a write of something else came behind one.
   location_id loaded = memory::none;
   int ignored_reads = 0, ignored_writes = 0;  // sections of it that ask for that
@@ -102,7 +117,7 @@ struct thread {
   bool spins = false;  // and it never ended
   bool late = false;   // what it awaits has come and gone: it waits for good
   std::vector<polled> ignores;
-  std::vector<loop> ignores_at;  // the places of the loop that have read these
+  std::vector<look> ignores_at;  // the places of the loop that have read these
   loop impatient_in;
   // The loops it is in, and how often each has gone round since it last did more than read.
   struct rounds {

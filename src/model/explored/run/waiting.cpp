@@ -24,7 +24,6 @@ namespace syncopate::explored {
 
 namespace {
 
-constexpr unsigned a_few = 200;       // turns of a loop that gives up, in which time flies
 constexpr std::uint64_t little = 20;  // nanoseconds between two looks at a clock
 constexpr std::uint64_t much = 10'000'000'000;
 
@@ -40,23 +39,10 @@ void machine::count(const step& s, unsigned& at_will) {
   ++(s.forced ? me().times_forced : at_will);
 }
 
-// Where the thread has read since it last polled.
-std::vector<loop> machine::places_of_turn() {
-  std::vector<loop> all;
-  for (std::uint32_t i = search_.depth(); i-- > 0;) {
-    const step& s = search_.at(i);
-    if (s.thread != threads_.current()) continue;
-    if (s.what == action::relax) break;
-    const bool reads = s.what == action::load || s.what == action::compare_exchange;
-    const loop at{s.from, s.callers};
-    if (reads && std::ranges::find(all, at) == all.end()) all.push_back(at);
-  }
-  return all;
-}
-
 void machine::relax(place from) {
   abort_unfriendly();
   thread& t = me();
+  const auto turn = std::exchange(t.visits, {});
   forget_visits();
   auto& time = memory_.of(threads_.current()).time;
   time += little;
@@ -82,7 +68,7 @@ void machine::relax(place from) {
     t.patience_lost = 1;
     t.impatient_in = {from, s.callers};
     t.ignores = t.polls;
-    t.ignores_at = places_of_turn();
+    t.ignores_at = places_of_turn(turn);
   }
   if (options_.turns > 0 && s.chosen != impatient) {
     const loop here{from, s.callers};

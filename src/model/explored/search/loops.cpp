@@ -88,6 +88,7 @@ void machine::note_visit(place from, const given_values& given) {
   last.registers = syncopate_entered.preserved;
   last.stack.assign(stack.begin(), stack.end());
   last.reads = t.reads;
+  last.writes = t.writes;
 }
 
 // Whether this is another turn of the loop that was there before, when the thread had made so many

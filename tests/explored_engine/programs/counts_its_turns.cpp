@@ -1,0 +1,22 @@
+// A loop gives up after three turns, and says in which of them it has found what it waits for: in
+// the last one, too.
+// Expect: 1 failed check: .*found_in
+#include <atomic>
+#include <cassert>
+#include <thread>
+
+namespace {
+std::atomic<int> flag;
+constexpr int turns = 3;
+}  // namespace
+
+int main() {
+  std::thread other([] { flag.store(1); });
+  int found_in = -1;
+  for (int turn = 0; turn < turns && found_in < 0; ++turn) {
+    if (flag.load() != 0) found_in = turn;
+    std::this_thread::yield();
+  }
+  assert(found_in != turns - 1);
+  other.join();
+}

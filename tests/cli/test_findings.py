@@ -890,7 +890,7 @@ YIELDER = """
 #include <sched.h>
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static void* work(void* x) {
-  for (int i = 0; i < 8000; i++) {
+  for (int i = 0; i < 600; i++) {
     pthread_mutex_lock(&turn);
     sched_yield();
     pthread_mutex_unlock(&turn);

@@ -39,14 +39,14 @@ STATE_OF_CALL |= dict.fromkeys((324, 157, 144, 203, 298, 317, 321), "kernel")
 # pause, rt_sigsuspend and rt_sigtimedwait; semop, semtimedop, msgsnd and msgrcv.
 STATE_OF_CALL |= dict.fromkeys((34, 130, 128), "signals")
 STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")
-# no_call and stopped of kernel_events.h.
-STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped"}
+# no_call, stopped and other_call of kernel_events.h.
+STATE_OF_CALL |= {(1 << 32) - 1: "faults", (1 << 32) - 2: "stopped", (1 << 32) - 3: "other_calls"}
 FAR_MORE = 2.0  # more than what looks leave out: of other processes
 # Parts that may hide locks which processes share.
 SHARED = ("futex", "semaphore", "system_v", "file_locks")
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
 UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
-          "signals", "system_v", "file_locks")  # fmt: skip
+          "signals", "system_v", "file_locks", "other_calls")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -79,6 +79,7 @@ WHAT = {
     "stopped": "stopped, by a signal or a debugger",
     "ending": "blocked in calls that end a thread or the process",
     "kernel": "blocked in calls that wait for all processors (membarrier, sched_setaffinity, ...)",
+    "other_calls": "blocked in calls of 32-bit code, which are not told apart",
     "resumed": "in a call that goes on after a signal, and began before the recording",
     "elsewhere": "in calls that are not recorded (sleep, input, output, the C library's locks,"
     " ...), or blocked in page faults",

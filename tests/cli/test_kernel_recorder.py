@@ -453,3 +453,26 @@ def test_what_all_threads_did_that_end_at_once_is_known(tmp_path):
         record = tmp_path / f"r{each}"
         run_cli("record", "--kernel", "-q", "-o", record, "--", program)
         assert all(thread.cpu_ns for thread in Record(str(record)).threads())
+
+
+CALL_OF_32_BITS = r"""
+#define _GNU_SOURCE
+#include <sys/mman.h>
+int main(void) {
+  int result, *t = mmap(0, 4096, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  t[1] = 100000000;
+  __asm__ volatile("int $0x80" : "=a"(result) : "0"(162), "b"(t), "c"(0) : "memory");
+  return result != 0;
+}
+"""
+
+
+@needs_kernel
+def test_calls_of_32_bit_code_are_no_page_faults(tmp_path):
+    program = compile_c(CALL_OF_32_BITS, tmp_path / "old", "-O1")
+    if subprocess.run([program], check=False).returncode:
+        pytest.skip("this kernel runs no 32-bit code")
+    run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program)
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    assert found["account"]["parts"]["other_calls"] >= 100_000_000

@@ -51,7 +51,7 @@ struct waiting_thread {
   unsigned long long address;  // of the futex
   unsigned long long woken;    // 0: not yet
   unsigned long long begun;    // as `since`, but set before the stack is copied: for who wakes it
-  unsigned int call;           // number of the system call, no_call or stopped
+  unsigned int call;           // number of the system call, or no_call and its like
   unsigned int operation;      // of the futex
   unsigned int word, owner;    // at the futex and 8 bytes behind it, when the wait began
   unsigned int waker;          // kernel thread id of who woke it by a futex call; 0: nobody did
@@ -67,8 +67,9 @@ struct waiting_thread {
   struct user_registers registers;
 };
 
-// Blocked in no call, as in a page fault; stopped, in whatever call. records/account.py knows them.
-enum { no_call = 0xffffffff, stopped = 0xfffffffe };
+// Blocked in no call, as in a page fault; stopped, in whatever call; in a call with the numbers of
+// 32-bit programs or of x32. records/account.py knows them.
+enum { no_call = 0xffffffff, stopped = 0xfffffffe, other_call = 0xfffffffd };
 
 struct wait_event {
   struct event_head head;  // time: when the thread got a processor again

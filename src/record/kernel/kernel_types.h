@@ -54,6 +54,7 @@ enum {
   state_uninterruptible = 2,
   state_stopped = 4,
   state_traced = 8,
+  of_x32 = 0x40000000,  // of a system call
   call_exit = 60,
   call_futex = 202,
   call_restart = 219,  // goes on with what a signal interrupted, its arguments in their registers

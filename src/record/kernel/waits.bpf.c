@@ -148,7 +148,9 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
   w->waker = 0;
   w->flags = 0;
   w->waker_flags = 0;
-  w->call = call < most_calls && !(task->thread_info.status & is_32_bit) ? call : no_call;
+  w->call = call < most_calls ? call : no_call;
+  if (task->thread_info.status & is_32_bit || (call & of_x32 && call >> 32 == 0))
+    w->call = other_call;
   if (w->call == call_futex && waits_in(regs->si & futex_command)) {
     w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
     w->operation = regs->si;

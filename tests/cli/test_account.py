@@ -85,7 +85,8 @@ def test_calls_that_the_kernel_saw_threads_blocked_in(tmp_path):
     builder = a_second(recorder=1)
     builder.thread(100, cpu=100_000_000, delay=0)
     calls = {0: 100, 9: 50, 28: 150, 35: 20, 61: 70, 60: 30, 128: 40, 65: 15, (1 << 32) - 1: 60,
-             (1 << 32) - 2: 80, (1 << 32) - 3: 6, 58: 10, 72: 25, 73: 10, 324: 12, 219: 8}  # fmt: skip
+             (1 << 32) - 2: 80, (1 << 32) - 3: 6, 58: 10, 72: 25, 73: 10, 324: 12,
+             219: 8}  # fmt: skip
     for call, ms in calls.items():
         builder.row(0, call, 21, [ms * 1_000_000])
     parts = results_of(builder, tmp_path)["account"]["parts"]

@@ -162,7 +162,7 @@ def phase(programs, library, options, threads, constructs, busy=0, crowded=True,
 
 
 # What is kept of a line of papers/workloads/epcc for each round.
-FIELDS = ("overhead_us", "test_us", "cpus")
+FIELDS = ("overhead_us", "cpus")
 
 
 def scheduling():

@@ -450,6 +450,25 @@ static void exits_beside(void) {
   pthread_create(&thread, NULL, works, NULL);
   exit(0);
 }
+static void* writes_to_given(void* given) {
+  *(int*)given = 1;
+  return NULL;
+}
+// Its variable lives as long as the program does.
+static void* exits(void* given) {
+  int here = 0;
+  pthread_t other;
+  pthread_create(&other, NULL, writes_to_given, &here);
+  (void)given;
+  exit(0);
+}
+// main waits for the end of who has ended the program.
+static void exits_in_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, exits, NULL);
+  pthread_join(thread, NULL);
+  abort();
+}
 static void exits_with_3(void) {
   pthread_t thread;
   pthread_create(&thread, NULL, works, NULL);
@@ -511,6 +530,7 @@ static const struct scenario all[] = {
     {"flag_lock_relaxed", flag_lock_relaxed},
     {"plain_flag", plain_flag},
     {"exits_beside", exits_beside},
+    {"exits_in_thread", exits_in_thread},
     {"exits_with_3", exits_with_3},
     {"joins_the_stuck", joins_the_stuck},
 };

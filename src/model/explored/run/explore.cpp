@@ -136,8 +136,9 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
 
 void machine::thread_exit() {
   abort_unfriendly();
-  // (main's variables outlive the other threads as far as anybody can tell.)
-  if (threads_.current() != 0)
+  // (main's variables outlive the other threads as far as anybody can tell; so do those of who ends
+  // the program.)
+  if (threads_.current() != 0 && !me().exits)
     lifetimes_.leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
   me().now = thread_state::ended;
   switch_to(scheduler_.pick());
@@ -153,6 +154,7 @@ void machine::finish(engine::end how, int status, const char* message, place whe
   if (status != 0)
     fail(failure_kind::check, "the program exited with status " + std::to_string(status), where);
   // The others run to their ends: what they would do is of interest, too.
+  me().exits = true;
   thread_exit();
 }
 

@@ -56,7 +56,7 @@ void lifetimes::check_alive(thread_index t, address at, const char* what, place 
                    std::to_string(t) + " are not ordered",
                from, last->where, at);
   // (main's variables are there until it returns; what runs then, runs on its stack.)
-  if ((owner.now == thread_state::ended && t != 0) || at < owner.stands)
+  if ((owner.now == thread_state::ended && t != 0 && !owner.exits) || at < owner.stands)
     ends_.fail(failure_kind::use_after_free,
                std::string(what) + " of a variable of thread " + std::to_string(t) +
                    " whose function has returned",

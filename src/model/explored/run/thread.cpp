@@ -17,6 +17,7 @@ void thread::forget() {
   ignores.clear();
   ignores_at.clear();
   now = thread_state::none;
+  exits = false;
   parked = woken = forced = spins = late = false;
   patience_lost = 0;
   times_forced = 0;

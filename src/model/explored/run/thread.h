@@ -75,6 +75,7 @@ struct thread {
   std::size_t stack_bytes = 0;
   address stack_low = 0, stack_high = 0;  // of the fiber
   thread_state now = thread_state::none;
+  bool exits = false;  // it has ended the program; the others run until they wait
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;
   operation next;

@@ -368,13 +368,14 @@ void scheduler::stuck(const char* if_one_spins) {
     if (threads_[t].late && newest_is_awaited(threads_[t].next))
       ends_.end_execution(outcome::redundant);
   bool spins = false;
+  bool over = threads_[0].now == thread_state::ended;
   for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
+    over |= who.exits;
     spins |= !loops_may_stay_ &&
              (who.spins || (who.now == thread_state::announced && who.next.recognized));
   }
-  if (threads_[0].now == thread_state::ended && !spins && !all_must_end_)
-    ends_.end_execution(outcome::complete);
+  if (over && !spins && !all_must_end_) ends_.end_execution(outcome::complete);
   if (spins) ends_.fail(failure_kind::livelock, if_one_spins);
   ends_.fail(failure_kind::deadlock, "every thread waits");
 }

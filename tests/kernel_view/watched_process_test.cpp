@@ -8,8 +8,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "unit/record_support.h"
 
@@ -249,6 +251,7 @@ TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
     seen.wait(e);
   };
   for (std::uint32_t i = 0; i < 3000; ++i) waits(0x4000'0000 + i, 0);  // ids of no thread
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // they are forgotten now and then
   waits(self, 0x4000'0000);
   for (int i = 0; i < 100; ++i) waits(self, self);
   seen.finish(finished, kernel_controls{}, now_ns());

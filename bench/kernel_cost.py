@@ -10,7 +10,6 @@ cost. The programs are Debian's memcached (memcaslap of libmemcached-tools) and 
 """
 
 import argparse
-import json
 import os
 import re
 import signal
@@ -27,6 +26,7 @@ import servers
 from interleaved import ROOT, Summary, provenance, ratio_of_medians
 from servers import ServerError, require
 
+from syncopate.base import compactjson
 from syncopate.bench.ratios import Ratio
 from syncopate.bench.text import number, table
 
@@ -184,7 +184,8 @@ def main():
             return 2
         if arguments.json:
             report = {"measured": {**provenance(), "rounds": arguments.rounds}, "workloads": rows}
-            Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            text = compactjson.lines(compactjson.rounded(report))
+            Path(arguments.json).write_text(text, encoding="utf-8")
     lines = []
     for row in rows:
         for name in WINDOWS:

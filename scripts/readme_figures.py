@@ -44,6 +44,10 @@ FIGURES = {
     "recording.json": ("The cost of recording", ""),  # papers/results/README.md says how
     "recording_memcached.json": ("The cost of recording memcached", ""),
     "recording_kccachetest.json": ("The cost of recording kccachetest", ""),
+    "recording_kernel.json": (
+        "The cost of recording from the kernel",
+        "bench/kernel_cost.py --json papers/results/recording_kernel.json",
+    ),
     "stamp.json": (
         "Transactions in the STAMP-like programs",
         f"bench/stamp_compare.py --libitm build/lib/tm --variants {STAMP_VARIANTS}"

@@ -143,7 +143,7 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
                                      struct pt_regs* regs, u32 state) {
   u64 call = regs->orig_ax;
   if (call == call_restart && w->last_call != 0) call = w->last_call;
-  w->last_call = call;
+  if (call < most_calls) w->last_call = call;
   w->woken = 0;
   w->waker = 0;
   w->flags = 0;

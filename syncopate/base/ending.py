@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
+import time
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and `timeout`, and of a closed terminal
+LOOKS = 0.05  # seconds between two looks for children that other threads have started since
 
 _came: list[int] = []
 
 
 def as_interrupts() -> None:
-    """From now on each of ENDING that would end the process raises KeyboardInterrupt instead.
+    """From now on each of ENDING that would end the process raises KeyboardInterrupt, as SIGINT
+    does; the children are told too, and so is what other threads still start after it.
 
     Not for a command that becomes its program, or forks one: these have a way of their own.
     """
-    for number in ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
 
@@ -27,20 +31,57 @@ def status() -> int:
 
 
 def _interrupt(number: int, _frame) -> None:
-    for each in ENDING:
-        signal.signal(each, signal.SIG_IGN)  # undoing is not to be undone
+    for each in ENDING:  # undoing is not to be undone; no child inherits that it ignores them
+        if signal.getsignal(each) is _interrupt:
+            signal.signal(each, _nothing)
+    if number == signal.SIGINT:
+        signal.signal(number, signal.default_int_handler)
     _came.append(number)
-    for process in _descendants(os.getpid()):  # Ctrl-C reaches them by the terminal
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, number)
+    told = _descendants(os.getpid())
+    if number != signal.SIGINT or not _has_terminal():
+        _tell(told, number)
+    # threading's own start() takes a lock that the main thread may hold as it is interrupted
+    _thread.start_new_thread(_tell_later_ones, (number, {*told}))
     raise KeyboardInterrupt
 
 
-def _descendants(process: int) -> list[int]:
-    """None where the kernel does not tell."""
+def _nothing(*_) -> None:
+    pass
+
+
+def _has_terminal() -> bool:
+    """Whether its Ctrl-C reaches this process, and so its children."""
+    try:
+        with open("/dev/tty", "rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _tell_later_ones(number: int, told: set[int]) -> None:
+    """Tells what other threads start from now on: a pool's are not interrupted, and go on until
+    they find that they are over. What the main thread starts belongs to its undoing."""
+    main = os.getpid()
+    while True:
+        later = [each for each in _descendants(os.getpid(), but=main) if each not in told]
+        told.update(later)
+        _tell(later, number)
+        time.sleep(LOOKS)
+
+
+def _tell(processes: list[int], number: int) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, number)
+
+
+def _descendants(process: int, but: int = 0) -> list[int]:
+    """Those that its threads have started, but one of them. None where the kernel does not tell."""
     found = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
+            if int(thread) == but:
+                continue
             with open(f"/proc/{process}/task/{thread}/children") as file:
                 for child in map(int, file.read().split()):
                     found += [child, *_descendants(child)]

@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from syncopate.base import figurefile
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.since import zip_equal
+from syncopate.base.workers import Workers
 from syncopate.machines import modeled
 
 BAR = 40  # columns of the longest bar
@@ -115,9 +115,9 @@ class Runs:
             for number in range(len(self.sweep.values)):
                 yield number, self.one(number, environ)
             return
-        with ThreadPoolExecutor(self.sweep.jobs) as pool:
-            runs = [pool.submit(self.one, i, environ) for i in range(len(self.sweep.values))]
+        with Workers(self.sweep.jobs) as pool:
             try:
+                runs = [pool.submit(self.one, i, environ) for i in range(len(self.sweep.values))]
                 for number, each in enumerate(runs):
                     status = each.result()
                     self.show(number)

@@ -8,12 +8,12 @@ import os
 import statistics
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from syncopate.base import boundedfile, locktable, ownsettings, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
+from syncopate.base.workers import Workers
 from syncopate.machines import machinefiles
 from syncopate.records.lockuse import LockUse
 
@@ -199,15 +199,11 @@ def answers(
                 for seed in range(1, seeds + 1):
                     jobs[_key(settings, count, seed)] = (settings, count, seed)
     rates = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with Workers(os.cpu_count()) as pool:
         running = {key: pool.submit(replayer.rate, *job) for key, job in jobs.items()}
-        try:
-            for number, (key, job) in enumerate(running.items()):
-                progress(f"replaying {number + 1} of {len(running)}")
-                rates[key] = job.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for number, (key, job) in enumerate(running.items()):
+            progress(f"replaying {number + 1} of {len(running)}")
+            rates[key] = job.result()
 
     def seen(settings: dict[str, str], count: int) -> list[float]:
         whole = {**base, **settings}

@@ -1,9 +1,9 @@
 """Which transactions of a rewritten program run alone, and why, at the stage that it is in."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from syncopate.base.workers import Workers
 from syncopate.transactionalize import plan
 from syncopate.transactionalize.plan import NotDone
 from syncopate.transactionalize.rewrite import Rewriter
@@ -28,7 +28,7 @@ def transactions(rewriter: Rewriter) -> list[Transaction]:
     """How the compiler lets each run. Requires: rewriter.run() has been called."""
     texts, edits = rewriter.written_to_folder()
     program, compiled = rewriter.program, Compiled()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with Workers(os.cpu_count()) as pool:
         for text in pool.map(lambda name: program.assembler(name, "-fgnu-tm"), program.compiled()):
             compiled.read(text, program.relative)
     found, reasons = [], _Reasons(rewriter)

@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
+from syncopate.base.workers import Workers
 from syncopate.transactionalize import bitfields, owners, semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
@@ -138,7 +138,7 @@ class Program:
             return self._facts[key]
 
         found = []
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with Workers(os.cpu_count()) as pool:
             for number, facts in enumerate(pool.map(one, self.names), 1):
                 self._progress(f"{patch}: {number} of {len(self.names)} files")
                 found += [fact for fact in facts if self.relative(fact.file) in self.texts]
@@ -165,7 +165,7 @@ class Program:
             in_headers = any(name not in self.sources() for name in question.marked)
             asked = [n for n in self.compiled() if in_headers or n in question.marked]
             self.write_copy(question.marked)
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with Workers(os.cpu_count()) as pool:
                 said = pool.map(lambda name: self._gcc(name, *owners.OPTIONS, warn=True), asked)
                 found: dict[owners.Place, str] = {}
                 for number, run in enumerate(said, 1):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import FAILED, Failure
+from syncopate.base.workers import Workers
 from syncopate.transactionalize import (
     conditions,
     handlers,
@@ -234,7 +234,7 @@ class Rewriter:
                 )
             return self._compiled[key]
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with Workers(os.cpu_count()) as pool:
             return [error for found in pool.map(of, self.program.compiled()) for error in found]
 
     def _learn(self, error: CompilerError, texts: dict[str, str], edits: dict[str, Edits]) -> bool:

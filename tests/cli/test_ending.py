@@ -1,13 +1,15 @@
 """A command that is told to end, and alone is told, leaves no file and no process behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, ROOT
 
 ENDLESS = "int main(void) { for (volatile int turn = 0;; turn = turn + 1) {} }\n"
 LARGE = """
@@ -18,6 +20,24 @@ void turn() { for (int i = 0; i < 40; ++i) word += i; }
 int main() { std::thread one(turn), two(turn), three(turn); one.join(); two.join(); three.join(); }
 """
 SLOW = "#!/bin/sh\nsleep 300 &\nwait\n"  # a compiler, as its driver is: it has a child
+LATE = """
+import os, subprocess, sys, time
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import ending, workers
+def late():
+    time.sleep(0.3)
+    subprocess.call(["sleep", "300"])
+ending.as_interrupts()
+try:
+    with workers.Workers(1) as pool:
+        for _ in range(9):
+            pool.submit(late)
+        os.kill(os.getpid(), int(sys.argv[2]))
+        time.sleep(300)
+except KeyboardInterrupt:
+    sys.exit(ending.status())
+"""
+ENDING = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 SECONDS = 60  # a tenth of it on a machine that does nothing else
 
 COMMANDS = {
@@ -40,6 +60,19 @@ def files(tmp_path_factory) -> Path:
     (folder / "slow").write_text(SLOW)
     (folder / "slow").chmod(0o755)
     return folder
+
+
+def popen(words: list[str], **how) -> subprocess.Popen:
+    """A process without a terminal, whom the signals end, however the tests were started."""
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in ENDING],
+        **how,
+    )
 
 
 def of_environment(text: str) -> set[int]:
@@ -66,22 +99,28 @@ def test_nothing_is_left_behind(files, tmp_path, name):
     ends_clean(files, tmp_path, name, signal.SIGTERM)
 
 
-def test_nor_where_the_terminal_is_closed(files, tmp_path):
-    ends_clean(files, tmp_path, "sweep", signal.SIGHUP)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_nor_where_the_terminal_is_closed_or_it_alone_is_interrupted(files, tmp_path, number):
+    ends_clean(files, tmp_path, "sweep", number)
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_what_a_thread_starts_after_the_signal_ends_too(number):
+    started = popen([sys.executable, "-c", LATE, str(ROOT), str(int(number))])
+    try:
+        assert started.wait(SECONDS) == 128 + number
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
 
 
 def ends_clean(files: Path, tmp_path: Path, name: str, number: int) -> None:
     words = [word.format(files) for word in COMMANDS[name]]
     place = tmp_path / "temporary"
     place.mkdir()
-    process = subprocess.Popen(
-        [*COMMAND, *words],
-        env={**os.environ, "TMPDIR": str(place)},
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    environment = {**os.environ, "TMPDIR": str(place)}
+    process = popen([*COMMAND, *words], env=environment, cwd=tmp_path)
     mark = f"TMPDIR={place}"
     try:
         waited(lambda: of_environment(mark) - {process.pid}, "it starts something")

@@ -46,10 +46,11 @@ class Sums:
 class Kind(Sums):
     """Waits of one kind on a group of locks."""
 
-    __slots__ = ("_counts", "_packed", "_packed_waits")
+    __slots__ = ("_counts", "_packed", "_packed_waits", "threads")
 
     def __init__(self):
         super().__init__()
+        self.threads: set[int] = set()  # that waited so
         self._counts = [0] * 64
         # Histograms of rows to be added to _counts: as one number with 64 places of 32 bits, which
         # is added at once. Their waits together are fewer than a place holds.
@@ -80,6 +81,7 @@ class Kind(Sums):
         self.waits += other.waits
         self.total += other.total
         self.largest = max(self.largest, other.largest)
+        self.threads |= other.threads
         histogram.add(self.histogram, other.histogram)
 
 
@@ -112,6 +114,11 @@ class Group:
 
     def lost(self) -> int:
         return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+    def losers(self) -> set[int]:
+        """The threads that waited for it as for a lock."""
+        kinds = (kind for name, kind in self.kinds.items() if name in LOST_KINDS)
+        return set().union(*(kind.threads for kind in kinds))
 
     def contended(self) -> int:
         """How often a thread waited for it."""
@@ -379,6 +386,7 @@ class Analysis:
             if largest > into.largest:
                 into.largest = largest
             if waits:
+                into.threads.add(thread)
                 sums = by_thread[thread]
                 sums.waits += waits
                 sums.total += total

@@ -182,7 +182,7 @@ def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> st
 
 def _cost(lock: dict, more_threads: bool) -> str:
     waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
-    threads = lock["threads_waited"]
+    threads = lock["threads_lost"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
         f" {count(threads)} thread{'s' * (threads != 1)}{' or more' * more_threads} waited"

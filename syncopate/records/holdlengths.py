@@ -78,7 +78,7 @@ def kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
     if why := _kept_by_one(lock, results) or _kept_by_somebody(lock, results):
         yield Reason("kept", why, do, LIKELY)
         return
-    each = lock["lost_ns"] / lock["threads_waited"] / releases
+    each = lock["lost_ns"] / lock["threads_lost"] / releases
     slices = SLICE_NS * max(1.0, threads_wanting(results) / usable_processors(results))
     if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
         return
@@ -99,7 +99,7 @@ def _kept_by_one(lock: dict, results: dict) -> str:
     for block in results["blocks"]:
         if block["lock"] == lock["name"]:
             ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
-    if not ns or lock["threads_waited"] < 2:
+    if not ns or lock["threads_lost"] < 2:
         return ""
     holder = max(ns, key=lambda each: ns[each])
     share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
@@ -122,7 +122,7 @@ def _kept_by_somebody(lock: dict, results: dict) -> str:
     share, usual = held(lock, results), usual_hold(lock["hold"])
     if account["why_unexplained"] or share is None or share >= MOSTLY or mean < LONG_WAIT_NS:
         return ""
-    if mean < MUCH_LONGER * usual * lock["threads_waited"]:
+    if mean < MUCH_LONGER * usual * lock["threads_lost"]:
         return ""
     within_waits = results["waiting"]["states"]["preempted"]["ns"]
     if account["parts"].get("runnable", 0) + within_waits > FEW_OF_LOST * lock["lost_ns"]:
@@ -176,7 +176,7 @@ def _who_had(results: dict) -> str:
 def _beyond_holds(lock: dict) -> bool:
     """Whether waits are longer than all who wait together could make them by the usual holds."""
     usual = usual_hold(lock["hold"])
-    return mean_wait(lock) >= MUCH_LONGER * lock["threads_waited"] * usual or any(unexplained(lock))
+    return mean_wait(lock) >= MUCH_LONGER * lock["threads_lost"] * usual or any(unexplained(lock))
 
 
 def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
@@ -436,7 +436,7 @@ def unexplained(lock: dict) -> Iterator[str]:
         return
     for waits in lost_waits(lock):
         mean = waits["mean_ns"] or 0
-        if mean > hold["max_ns"] * max(1, lock["threads_waited"]):
+        if mean > hold["max_ns"] * max(1, lock["threads_lost"]):
             yield (
                 f"waits ({duration(mean)} in the mean) are longer than holds explain (the longest"
                 f" seen: {duration(hold['max_ns'])}): others took it several times meanwhile, a"

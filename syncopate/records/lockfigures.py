@@ -92,7 +92,7 @@ def is_bound_by(lock: dict, results: dict, hold_ns: float | None = None) -> bool
     passed = results["process"]["duration_ns"]
     if account["why_unexplained"] and running < passed:  # little of it is known
         running = 0
-    together = min(usable_processors(results), lock["threads_waited"] + 1)
+    together = min(usable_processors(results), lock["threads_lost"] + 1)
     return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
 
 

@@ -173,8 +173,9 @@ class Results:
             "worst": self._worst(group),
             "unexplained": "",
             "threads_waited": len(group.by_thread),
+            "threads_lost": len(group.losers()),
             "by_thread": self._by_thread(group),
-            "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
+            "waits": {name: self._waits(of, total) for name, of in sorted(group.kinds.items())},
             "arrivals": self._arrivals(group),
             "hold": self._hold(group),
             "elision": self._elision(group.elision),
@@ -246,7 +247,7 @@ class Results:
             for thread, (ticks, last) in latest_first
         ]
 
-    def _waits(self, kind: Kind) -> dict:
+    def _waits(self, kind: Kind, all_threads: int) -> dict:
         def at(share: float) -> int | None:
             ticks = histogram.percentile(kind.histogram, share, kind.largest)
             return None if ticks is None else self.of.ns(ticks)
@@ -254,6 +255,8 @@ class Results:
         return {
             "count": kind.waits,
             "total_ns": self.of.ns(kind.total),
+            "share": kind.total / all_threads if all_threads else 0.0,
+            "threads": len(kind.threads),
             "mean_ns": self.of.ns(kind.total / kind.waits) if kind.waits else None,
             "p50_ns": at(0.5),
             "p99_ns": at(0.99),

@@ -46,8 +46,8 @@ class Column:
 COLUMNS = (
     Column("waits.total_ns", "duration", text="lost"),
     Column("waited_ns", "duration", page="Waited"),
-    Column("lost_share", "percent", text="of all", page="Lost of all time", needs="lost_ns",
-           bar=True),
+    Column("waits.share", "percent", text="of all"),
+    Column("lost_share", "percent", page="Lost of all time", needs="lost_ns", bar=True),
     Column("acquisitions", "count", text="taken", page="Taken", goes=5, needs="counted"),
     Column("contended_share", "percent", text="contended", page="Contended", needs="counted"),
     Column("mean_wait_ns", "duration", page="Mean wait"),
@@ -58,7 +58,8 @@ COLUMNS = (
     Column("hold.mean_ns", "duration", text="hold", page="Mean hold", goes=3),
     Column("hold.p99_ns", "duration", text="hold p99", goes=8),
     Column("hold.max_ns", "duration", text="hold max", goes=9),
-    Column("threads_waited", "count", text="threads", page="Threads", goes=4),
+    Column("waits.threads", "count", text="threads", goes=4),
+    Column("threads_waited", "count", page="Threads"),
 )  # fmt: skip
 
 

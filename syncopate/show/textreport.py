@@ -299,7 +299,7 @@ def _wait_table(console, locks: list[dict]) -> None:
         "p50": [duration(each["p50_ns"]) for _, each in waits],
         "p99": [duration(each["p99_ns"]) for _, each in waits],
         "max": [duration(each["max_ns"]) for _, each in waits],
-        "threads": [str(lock["threads_waited"]) for lock, _ in waits],
+        "threads": [count(each["threads"]) for _, each in waits],
     }
     console.print(terminal.table(console, columns))
 

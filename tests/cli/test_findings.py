@@ -204,7 +204,7 @@ def test_locks_inside_the_c_library(functions, cause):
         "name": "x", "object": "mutex", "waits": waits, "lost_ns": 200 * MS, "hold": None,
         "members": 1, "worst": None, "counted": False, "in_vain": 0, "addresses": ["0x1"],
         "shared": [],
-        "named_by": "address", "threads_waited": 2, "contended_releases": 0, "acquisitions": 0,
+        "named_by": "address", "threads_lost": 2, "contended_releases": 0, "acquisitions": 0,
         "waiters": [{"share": 1.0, "frames": [{**frame, "function": f} for f in functions]}],
         "holders": [], "by_thread": [],
     }  # fmt: skip
@@ -272,7 +272,7 @@ def one_that_is_kept(runnable, slept=0, holders=("low",), share=1.0) -> tuple[di
                {"waiter": "high", "holder": "other", "lock": "y", "ns": 900 * MS}]  # fmt: skip
     waits = [{"thread": "high", "waited_ns": 800 * MS}]
     seen = {"watched": 60, "preempted": 1, "preemptions": 1, "slept": slept, "slept_share": None}
-    lock = {"name": "x", "object": "mutex", "by_thread": waits, "threads_waited": 1, "waits": {},
+    lock = {"name": "x", "object": "mutex", "by_thread": waits, "threads_lost": 1, "waits": {},
             "acquisitions": 60, "members": 1, "hold": {"mean_ns": 9 * MS,
             "histogram": [[9 * MS, 9 * MS, 60]], "interrupted": seen}}  # fmt: skip
     process = {"duration_ns": 1000 * MS, "processors": 2}
@@ -976,7 +976,7 @@ def test_short_sections_that_allocate_again_and_again(looped, hold, told):
     waits = {"mutex": {"count": 400, "total_ns": 1600 * hold, "mean_ns": 4 * hold}}
     waits["mutex"]["max_ns"] = 4 * hold
     held = {"mean_ns": hold, "max_ns": hold, "samples": 60, "histogram": [[hold, hold, 60]]}
-    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_waited": 4,
+    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_lost": 4,
             "acquisitions": 10**5, "counted": True, "lost_ns": 1600 * hold,
             "contended_releases": 0, "members": 1}  # fmt: skip
     account = {"parts": {"running": 1000 * MS}, "total_ns": 1000 * MS, "why_unexplained": None}
@@ -996,7 +996,7 @@ def test_short_sections_that_allocate_again_and_again(looped, hold, told):
 def short_section(*calls: Call, slow: tuple = ()) -> holdlengths.Reason:
     held = {"mean_ns": 80, "max_ns": 90, "samples": 60, "histogram": [[80, 80, 60]]}
     waits = {"mutex": {"count": 400, "total_ns": 120_000, "mean_ns": 300, "max_ns": 400}}
-    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_waited": 4,
+    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_lost": 4,
             "acquisitions": 10**7, "counted": True, "lost_ns": 120_000,
             "contended_releases": 0, "members": 1}  # fmt: skip
     account = {"parts": {"running": 1000 * MS}, "total_ns": 1000 * MS, "why_unexplained": None}
@@ -1098,7 +1098,7 @@ def test_the_memory_of_containers_is_seen_in_the_code(tmp_path, container, compi
 def test_holds_that_are_not_seen_by_what_their_code_calls(kind, always, each, cause):
     """Where every way through the section does, and waits are as long as such calls."""
     waits = {"mutex": {"count": 100, "total_ns": 100 * each, "mean_ns": each, "max_ns": each}}
-    lock = {"object": "mutex", "hold": None, "waits": waits, "threads_waited": 4, "in_vain": 0,
+    lock = {"object": "mutex", "hold": None, "waits": waits, "threads_lost": 4, "in_vain": 0,
             "addresses": ["0x9000"], "named_by": "symbol", "members": 1, "lost_ns": 100 * each,
             "waiters": [], "shared": []}  # fmt: skip
     results = {"process": {"duration_ns": 90 * each, "processors": 2, "recorder": "kernel"}}

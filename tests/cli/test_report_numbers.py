@@ -81,7 +81,7 @@ def test_one_contended_mutex(tmp_path):
     assert found["threads_waited"] == 1
     mutex, relock = found["waits"]["mutex"], found["waits"]["mutex_relock"]
     assert mutex == {
-        "count": 2, "total_ns": 8000, "mean_ns": 4000,
+        "count": 2, "total_ns": 8000, "mean_ns": 4000, "threads": 1, "share": 8000 / 4_000_000,
         "p50_ns": 2048,  # all of the bucket [768, 1024)
         "p99_ns": round(2 * (2048 + (3000 - 2048) * 0.98)), "max_ns": 6000,
         "histogram": [[1536, 2048, 1], [4096, 6000, 1]],
@@ -110,6 +110,27 @@ def test_only_waits_for_locks_count_as_lost(tmp_path):
     lost = {next(iter(lock["waits"])): lock["lost_ns"] for lock in results["locks"]}
     assert lost == {"mutex": 1000, "read": 1000, "write": 1000, "spinlock": 1000,
                     "condition": 0, "barrier": 0, "futex": 0}  # fmt: skip
+
+
+def test_each_way_to_wait_has_its_threads_and_its_share(tmp_path):
+    """Of a semaphore that one thread took as a lock, and three waited at for a signal."""
+    builder = RecordBuilder()
+    threads = [builder.thread(10 + number) for number in range(4)]
+    lock = builder.lock(0x9000, 7, acquisitions=9)
+    builder.row(threads[0], lock, 16, [400_000, 400_000])
+    for thread in threads[1:]:
+        builder.row(thread, lock, 13, [500_000])
+    results = results_of(builder, tmp_path)
+    (found,) = results["locks"]
+    assert (found["threads_waited"], found["threads_lost"]) == (4, 1)
+    of = {kind: (waits["threads"], waits["share"]) for kind, waits in found["waits"].items()}
+    assert of == {"semaphore_lock": (1, 0.2), "semaphore": (3, 0.375)}
+    assert "800 us): 1 thread waited 2 times" in results["findings"][0]["cost"]
+    text = run_cli("report", tmp_path / "r", environ={"COLUMNS": "120"}).stdout.splitlines()
+    rows = [line.split() for line in text if line.startswith("0x9000  ")]
+    assert [row[1:3] for row in rows[:2]] == [["800", "us"], ["1.50", "ms"]]
+    assert [row[-1] for row in rows[:2]] == ["1", "3"]
+    assert rows[0][3:5] == ["20.0", "%"]
 
 
 def test_locks_made_at_one_place_are_one_line(tmp_path):
@@ -355,8 +376,8 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "counted", "contended_releases", "member", "declared", "called",
-        "lost_ns", "lost_share", "waited_ns", "mean_wait_ns", "threads_waited", "waits", "hold",
-        "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
+        "lost_ns", "lost_share", "waited_ns", "mean_wait_ns", "threads_waited", "threads_lost",
+        "waits", "hold", "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
         "unexplained", "speculation", "in_vain", "open", "shared",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}

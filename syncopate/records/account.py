@@ -357,21 +357,23 @@ def awaits_semlocks(results: dict) -> bool:
     return (lost := sum(found)) > 0 and lost >= LARGE * results["account"]["total_ns"]
 
 
-def is_explained(results: dict) -> bool:
-    """Whether what is recorded tells where most of the time of several threads went: of it, little
-    passed where there may be locks that are not recorded. A thread alone waits for nobody but other
-    processes, by what they share."""
-    process = results["process"]
-    if process["tasks"] or waits_for_rows(results):
-        return False
-    if awaits_locks(results) or awaits_python(results):
-        return False
+def unseen(results: dict) -> float:
+    """Of all thread time, what passed where there may be locks that are not recorded. A thread
+    alone waits for nobody but other processes, by what they share."""
     account = results["account"]
-    alone = len(results["threads"]) == 1
-    states = SHARED if alone else UNSEEN
+    states = SHARED if len(results["threads"]) == 1 else UNSEEN
     if results["process"]["at_conditions"]:
         states += ("condition",)
     if semaphores_may_be_locks(results):
         states += tuple({"semaphore"} - {*states})
-    unseen = sum(account["parts"].get(state, 0) for state in states)
-    return unseen <= MOST_UNSEEN * account["total_ns"]
+    ns = sum(account["parts"].get(state, 0) for state in states)
+    return ns / account["total_ns"] if account["total_ns"] else 0.0
+
+
+def is_explained(results: dict) -> bool:
+    """Whether what is recorded tells where most of the time of several threads went."""
+    if results["process"]["tasks"] or waits_for_rows(results):
+        return False
+    if awaits_locks(results) or awaits_python(results):
+        return False
+    return unseen(results) <= MOST_UNSEEN

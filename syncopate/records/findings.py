@@ -16,7 +16,7 @@ from syncopate.records.naming import is_runtime, without_starters
 from syncopate.records.sectioncode import Facts
 
 MOST_LOCKS = 3
-LEAST_OF_LOST = 0.05  # of the time lost to all locks: the next ones are not worth a sentence
+LEAST_OF_LOST = 0.05  # of the time lost to all locks: beside a worse one less is worth no sentence
 LEAST_OF_ALL = 0.001  # of all thread time
 # Causes whose sentences say why waits are longer than holds.
 WAITS_ARE_SAID = {"unknown", "busy", "crowded", "kept", "signalers", "starved", "gate"}
@@ -29,11 +29,12 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
     """The findings on one record, the worst lock's first: docs/reference/report-schema.md.
 
     `facts_of` tells of a lock, by its index in results["locks"], what its sections' code does."""
+    worst = max((lock["lost_ns"] for lock in results["locks"]), default=0)
     worth = [
         (index, lock)
         for index, lock in enumerate(results["locks"])
         if lock["lost_ns"]
-        and lock["lost_ns"] >= LEAST_OF_LOST * results["lost_ns"]
+        and lock["lost_ns"] >= min(LEAST_OF_LOST * results["lost_ns"], worst)
         and lock["lost_share"] >= LEAST_OF_ALL
     ]
     worth.sort(key=lambda each: -each[1]["lost_ns"])
@@ -219,7 +220,11 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
     watched = lockfigures.watched(lock)["watched"]
     if not holds and not watched:
         return "waits are counted; how long it was held was not seen"
-    text = f"waits are counted; of {count(lock['acquisitions'])} holds {count(holds)} were timed"
+    taken = lock["acquisitions"]
+    text = (
+        f"waits are counted; of {count(taken)} hold{'s' * (taken != 1)} {count(holds)}"
+        f" {'was' if holds == 1 else 'were'} timed"
+    )
     if watched:
         text += f", {count(watched)} watched"
     if max(watched, holds) < lockfigures.FEW_HOLDS:

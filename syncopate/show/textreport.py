@@ -6,12 +6,12 @@ import shlex
 import textwrap
 
 from syncopate.base import terminal
-from syncopate.base.units import about, count, duration, percent
-from syncopate.records import account, javawaits, openwaits, processes, waiting
+from syncopate.base.units import count, duration, percent
+from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.lockfigures import named_processors
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
-from syncopate.show import lockcolumns, processtext, transactiontext
+from syncopate.show import lockcolumns, processtext, quiettext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
@@ -219,15 +219,8 @@ def _findings(console, results: dict, pattern: str | None) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
-    is_over = not any(each["kind"] in LOST_KINDS for each in results["open_waits"])
-    if not results["findings"] and results["lost_ns"] and pattern is None and is_over:
-        which, style = "locks", "bold green"
-        if not account.is_explained(results):  # there may be others
-            which, style = "the locks that are recorded", "bold"
-        told = f"Nothing to do about {which}: waiting for them took"
-        if account.awaits_locks(results):
-            told, style = f"{javawaits.OUTSIDE}, threads waited for locks for", "bold"
-        console.print(f"\n{told} {about(results['lost_share'])} of all thread time.", style=style)
+    if not results["findings"] and pattern is None:
+        quiettext.say_that_none_costs_much(console, results)
     for number, found in enumerate(results["findings"]):
         if number == 0:
             console.print("\nWhat costs most", style="bold cyan")
@@ -402,7 +395,7 @@ def _details(console, results: dict, pattern: str | None) -> None:
         return
     if not heavy:
         if not any(lock["open"] for lock in results["locks"]):
-            _say_that_none_waited(console, results)
+            quiettext.say_that_none_waited(console, results)
         return
     told = {found["lock"] for found in results["findings"]}
     console.print("\nWho waited, and who held it meanwhile", style="bold cyan")
@@ -430,41 +423,6 @@ def _details(console, results: dict, pattern: str | None) -> None:
         else:
             console.print(Padding(waiters, (0, 0, 0, 2)))
             console.print(Padding(holders, (0, 0, 0, 2)))
-
-
-def _seen_otherwise(results: dict) -> str:
-    if results["process"]["recorder"] == "kernel":
-        return ""
-    return "; `syncopate record --kernel` sees those that sleep"
-
-
-def _say_that_none_waited(console, results: dict) -> None:
-    """As far as the record can tell: not all locks are ones that it sees."""
-    if account.is_explained(results):
-        none = "\nNo thread waited for a lock"
-        if results["process"]["recorder"] == "jvm":
-            none += javawaits.BEFORE
-        console.print(f"{none}.", style="bold green")
-        return
-    if results["process"]["goroutines"]:
-        which = (
-            "of Go's runtime" if results["process"]["recorder"] == "kernel" else "that is recorded"
-        )
-        console.print(
-            f"\nNo thread waited for a lock {which}. Goroutines may have waited for each"
-            " other, which is not seen here: see the note above.",
-            style="bold",
-        )
-        return
-    if account.awaits_locks(results):
-        console.print(f"\n{javawaits.OUTSIDE}, no thread waited for a lock.", style="bold")
-        return
-    console.print(
-        "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"
-        " sleep in system calls, and the C library's (of streams, of malloc) are not among those:"
-        f" see above where the time went{_seen_otherwise(results)}.",
-        style="bold",
-    )
 
 
 def _own_frames(stack: dict) -> list[dict]:

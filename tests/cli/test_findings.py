@@ -1273,3 +1273,39 @@ def test_a_message_where_something_fails_is_not_what_a_lock_is_held_for(tmp_path
     assert not any("fprintf" in reason["do"] for reason in reasons)
     long = [reason["why"] for reason in reasons if reason["cause"] == "long"]
     assert all("its section may call fprintf" in why for why in long)
+
+
+@pytest.mark.parametrize("locks, each", [(30, 9 * MS), (400, 900 * US)])
+def test_many_locks_that_cost_little_each_are_not_nothing(tmp_path, locks, each):
+    """None has a twentieth of what was lost, or a thousandth of all time; together they cost much.
+    The worst is told where it has the latter."""
+    of = Planted()
+    for number in range(locks):
+        stack = of.builder.stack(0xB000 + number)
+        lock = of.builder.lock(0x9000 + 64 * number, 1, 100, 0, stack, [US] * 20)
+        of.builder.row(number % 8, lock, 1, [each])
+    found = of.findings(tmp_path)
+    text = " ".join(run_cli("report", tmp_path / "rec").stdout.split())
+    assert "Nothing to do" not in text
+    if each >= 8 * MS:
+        assert len(found) == 3 and not any("of holds 1 were" in each["seen"] for each in found)
+    else:
+        said = "No one lock that is recorded costs much: waiting for all took about 4.5 % of all"
+        assert not found and said in text
+
+
+@pytest.mark.parametrize("futex", [0, 80])
+def test_that_nobody_waited_is_said_of_what_is_told(tmp_path, futex):
+    """Threads that sleep at futexes of the program's own for a part of their time may wait there
+    for each other."""
+    of = Planted()
+    condition, own = of.builder.lock(0x9000, 4), of.builder.lock(0x9100, 6)
+    of.waits(condition, (995 - futex) * MS, times=1, kind=6)
+    if futex:
+        of.waits(own, futex * MS, times=1, kind=8)
+    assert not of.findings(tmp_path)
+    text = " ".join(run_cli("report", tmp_path / "rec").stdout.split())
+    assert ("No thread waited for a lock." in text) == (not futex)
+    assert ("but perhaps within 8.5 % of all thread time, which may hide some" in text) == bool(
+        futex
+    )

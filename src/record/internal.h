@@ -4,8 +4,9 @@
 //   system    system calls, pages          file      the mapped file and its growth
 //   unwind    walking a call stack         maps      snapshots of /proc/self/maps
 //   stacks    interning of stacks          threads   per-thread state, budgets
-//   objects   identities and counts        waits     rows and events
-//   recorder  start, finish, fork
+//   objects   identities and counts        rows      rows and events (counts of sections beside it)
+//   waits     their begin and end          tries     failed trylocks
+//   releases  holds, gaps, who is woken    recorder  start, finish, fork
 //
 // Memory order (each tag stands at its site below)
 //   [L]  acquire RMW that takes the lock -- synchronizes with [U]. A failed one's value says

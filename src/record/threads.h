@@ -94,7 +94,7 @@ struct own_count {
   std::uint32_t life;  // objects.cpp, I5
 };
 
-// Failed trylocks of one lock, `trying_for` (waits.cpp).
+// Failed trylocks of one lock, `trying_for` (tries.cpp).
 struct vain_tries {
   std::uint64_t first, last;  // ticks
   std::uint32_t count;
@@ -115,7 +115,7 @@ struct thread_state {
   trails seen_stacks;
   event_budget wait_events, hold_events;
   hold_samples holds;
-  std::uint32_t gap_chance;  // waits.cpp
+  std::uint32_t gap_chance;  // releases.cpp
   wait told;     // under way, told by a language's run-time library (told.h); start 0: none
   wait pending;  // over, but not yet in its row
   bool is_pending;
@@ -132,7 +132,7 @@ struct thread_state {
   } release;
   release_turns turns;
   own_count counts[8];
-  std::uint32_t usage_turn;            // events that could have asked the kernel (waits.cpp)
+  std::uint32_t usage_turn;            // events that could have asked the kernel (rows.h)
   std::uint32_t rows_used, rows_size;  // size: a power of two
   row_slot* rows;
   row_slot first_rows[first_row_slots];
@@ -181,7 +181,7 @@ void forget_threads() noexcept;
 
 // Writes the pending wait of this thread out (waits.cpp).
 void flush(thread_state&) noexcept;
-// Ends a wait by failed trylocks that is under way (waits.cpp).
+// Ends a wait by failed trylocks that is under way (tries.cpp).
 void end_tries(thread_state&) noexcept;
 
 }  // namespace syncopate::record

@@ -8,8 +8,8 @@
 
 #include "record/file.h"
 #include "record/objects.h"
+#include "record/rows.h"
 #include "record/stacks.h"
-#include "record/threads.h"
 #include "record/waits.h"
 
 namespace syncopate::record {
@@ -101,6 +101,29 @@ bool wait_is_long() {
   return t != nullptr && t->told.start != 0 && machine::ticks() - t->told.start >= milliseconds(1);
 }
 
+// Writes a told wait that is over, and, where `holder_stack` is not 0, that its holder held the
+// lock all the while.
+void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noexcept {
+  note_waited(t, w);
+  write_wait(t, w);
+  publish(t.entry->open.since, 0u);
+  touch_header(w.end);
+  if (holder_stack == 0 || w.weight == 0) return;
+  std::uint32_t skipped = 0;
+  write_event(t, skipped,
+              {.start = w.start,
+               .end = w.end,
+               .lock = w.id,
+               .stack = holder_stack,
+               .holder = w.holder,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
+}
+
 void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack) {
   entry inside;
   thread_state* const t = local.state;
@@ -124,6 +147,24 @@ void wait_fails() {
   const wait_kind kind = t->told.kind;
   if (kind == wait_kind::mutex || kind == wait_kind::read || kind == wait_kind::write)
     count_in_vain(*t, t->told.id);
+}
+
+// A hold of the calling thread that ends now.
+void write_told_release(thread_state& t, std::uint32_t lock, std::uint32_t stack) noexcept {
+  const std::uint64_t now = machine::ticks();
+  std::uint32_t skipped = 0;
+  write_event(t, skipped,
+              {.start = 0,
+               .end = now,
+               .lock = lock,
+               .stack = stack,
+               .holder = 0,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
 }
 
 void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {

@@ -168,7 +168,7 @@ SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<IQQ"), 108  # open_wait::seen_after_ms and what follows
 NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
-GIVES_UP_AFTER_NS = 100_000_000  # without another try: waits.cpp
+GIVES_UP_AFTER_NS = 100_000_000  # without another try: tries.cpp
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
 

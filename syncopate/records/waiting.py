@@ -17,7 +17,7 @@ from syncopate.base.units import count, duration
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, BY_KERNEL, KIND_NAMES, Event
 
-LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
+LONG_NS = 1_000_000  # src/record/rows.h: long_wait()
 NUMBERS = ("seconds", "user_seconds", "system_seconds")
 
 

@@ -135,7 +135,8 @@ def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
         "also_called": [each for each in called if each != first["called"]],
         "place": first["place"],
         "object": first["object"],
-        "processes": len({id(process) for process, _ in rows}),
+        # One that has called exec() has several records.
+        "processes": len({process["id"] for process, _ in rows}),
         "shared": sorted(objects),
         "in_memory": "shared" if objects else _own(locks),
         "members": len(objects) + own,

@@ -1,5 +1,6 @@
 """Several processes in one view: a program that forks, and records that are in no order."""
 
+import itertools
 import json
 import re
 
@@ -262,13 +263,17 @@ def test_a_lock_in_shared_memory_is_one_in_all_processes(tmp_path, how):
     assert re.search(r"^\S.* = .* = .* +shared +3 ", together, re.M), together
 
 
+NUMBERS = itertools.count(1)
+
+
 def one_lock(name: str, shared: list[str], start: int, addresses: tuple = ("0x10",)) -> dict:
     """The results of a process that had one, and began so many seconds after others."""
     begin = f"2026-01-01T00:00:0{start}+00:00"
     lock = {"name": name, "called": name, "place": "", "object": "mutex", "shared": shared,
             "addresses": [*addresses], "members": 1, "acquisitions": 0, "counted": False,
             "contended": 1, "lost_ns": 10}  # fmt: skip
-    return {"process": {"id": 1, "started": begin, "duration_ns": 10**9}, "locks": [lock]}
+    process = {"id": next(NUMBERS), "started": begin, "duration_ns": 10**9}
+    return {"process": process, "locks": [lock]}
 
 
 @pytest.mark.parametrize(
@@ -300,6 +305,9 @@ def test_what_is_alike_but_not_shared_is_not_one_object():
     assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x40"], 1)) == [(1, 1, 0)] * 2
     assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x0"], 7)) == [(1, 1, 0)] * 2
     assert rows(of("a", [], 0), of("a", [], 0)) == [(2, 2, 0)]
+    again = of("a", [], 0), of("a", [], 2)
+    again[1]["process"]["id"] = again[0]["process"]["id"]  # by exec
+    assert rows(*again) == [(1, 2, 0)]
     bridged = (of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x8"], 0))
     assert rows(*bridged, of("c", ["0:1 7 +0x0", "0:1 7 +0x8"], 0)) == [(3, 2, 2)]
 

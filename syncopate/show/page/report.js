@@ -97,8 +97,13 @@ const PROCESS_COLUMNS = [
   ["Ran", (p) => (p.duration_ns ? duration(p.duration_ns) : "-")],
   ["Lost to locks", (p) => duration(p.lost_ns)],
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
-const named = (l) =>
-  (l.shared.length ? [l.called, ...l.also_called.slice(0, 3)].join(" = ") : l.called);
+const MOST_NAMES = 3; // of one lock, beside that which most was lost under
+function named(l) {
+  if (!l.shared.length) return l.called;
+  const more = l.also_called.length - MOST_NAMES;
+  return [l.called, ...l.also_called.slice(0, MOST_NAMES),
+    ...(more > 0 ? [`${number(more)} more`] : [])].join(" = ");
+}
 const inMemory = (l) => (!l.shared.length ? (l.in_memory === "own" ? "each its own" : "-")
   : l.members > 1 ? `shared, ${number(l.members)} locks` : "shared");
 const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
@@ -111,7 +116,8 @@ function fillTree(choose) {
   if (tree.length < 2) return;
   const known = number(new Set(tree.map((p) => p.id)).size);
   const others = quiet ? ` (${number(quiet)} more, forked, came to nothing that is recorded)` : "";
-  at("tree-lost").textContent = `${known} processes with a record${others}, lost to locks: ` +
+  const have = `process${known === "1" ? "" : "es"} with a record`;
+  at("tree-lost").textContent = `${known} ${have}${others}, lost to locks: ` +
     `${percent(lost_share)} of all thread time (${duration(lost_ns)} of ` +
     `${duration(thread_time_ns)})`;
   fillTable(at("processes"), PROCESS_COLUMNS, tree);

@@ -29,6 +29,12 @@ FEW_WAITS = 10  # a sum of fewer waits is their chance lengths
 FEW_HOLDS = 30
 FEW_FOR_P99 = 200  # two waits above it
 LOCKS = {"mutex", "rwlock", "spinlock"}
+OF_LIBRARY = "preload"  # of the recorders
+SEEN_BY = {
+    OF_LIBRARY: "recorded by the library",
+    "kernel": "seen from the kernel",
+    "jvm": "told by a Java VM",
+}
 Bucket = list[int]  # [from ns, to ns, count]
 
 
@@ -38,7 +44,7 @@ class Side(NamedTuple):
     waited: float
     variance: float  # of `waited`, at most, ns^2
     waits: int
-    acquisitions: float
+    acquisitions: float | None  # None: not counted
     contended: float
     buckets: list[Bucket]
     hold: dict | None
@@ -52,7 +58,7 @@ def side_of(lock: dict | None) -> Side:
         lock["waited_ns"],
         sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
         sum(kind["count"] for kind in kinds),
-        lock["acquisitions"] if lock.get("counted", True) else 0,
+        lock["acquisitions"] if lock.get("counted", True) else None,
         lock["contended"] - lock.get("in_vain", 0) - lock.get("open", 0),  # not in older JSON
         sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
         lock["hold"],
@@ -139,7 +145,10 @@ def _row(pair: Pair, scales: tuple[float, float]) -> dict:
     before, after = pair
     known = after or before
     sides = side_of(before), side_of(after)
-    taken = [side.acquisitions * scale for side, scale in zip_equal(sides, scales)]
+    taken = [
+        None if side.acquisitions is None else side.acquisitions * scale
+        for side, scale in zip_equal(sides, scales)
+    ]
     return {
         "name": known["name"],
         "name_before": before["name"] if before else None,
@@ -156,11 +165,17 @@ def _row(pair: Pair, scales: tuple[float, float]) -> dict:
     }
 
 
+def _recorder(results: dict) -> str:
+    return results["process"].get("recorder", OF_LIBRARY)  # not in older JSON
+
+
 def _about(results: dict) -> dict:
     process = results["process"]
     return {
         "file": results["file"],
         **{key: process[key] for key in ("command", "lock", "wait", "started", "duration_ns")},
+        "recorder": _recorder(results),
+        "cut_short": process.get("cut_short", False),  # not in older JSON
         "threads": len(results["threads"]),
         "more_threads": process.get("more_threads", False),  # not in older JSON
         **{key: results[key] for key in ("thread_time_ns", "lost_ns", "lost_share", "notes")},
@@ -204,6 +219,13 @@ class Comparison:
                 f"one run lasted {times:.1f}x as long as the other; if they did not do the same"
                 " work, use --per second"
             )
+        kinds = {_recorder(of) for of in self.sides}
+        if len(kinds) > 1:
+            found.append(
+                f"before is {SEEN_BY[_recorder(self.sides[0])]}, after"
+                f" {SEEN_BY[_recorder(self.sides[1])]}: these count other waits, and what changed"
+                " may be that alone; record both in one way"
+            )
         names = ("before", "after")
         busy = [n for n, of in zip_equal(names, self.sides) if others_had_processors(of)]
         if busy:
@@ -244,8 +266,9 @@ def _tell_what_moved(rows: list[dict]) -> None:
 
 def _is_used_otherwise(row: dict) -> bool:
     """Whether what it is held for, or how often, has changed, too."""
-    taken = sorted((row["acquisitions"]["before"], row["acquisitions"]["after"]))
-    return row["hold_ns"]["verdict"] in (MORE, LESS) or taken[1] > ALIKE * taken[0]
+    taken = row["acquisitions"]["before"], row["acquisitions"]["after"]
+    is_taken_otherwise = None not in taken and max(taken) > ALIKE * min(taken)
+    return row["hold_ns"]["verdict"] in (MORE, LESS) or is_taken_otherwise
 
 
 def _may_be_held_otherwise(row: dict) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 
 from syncopate.base import terminal
 from syncopate.base.units import count, duration, percent
 from syncopate.records.comparison import FEW, NOISE, SAME
+from syncopate.show import runtext
 
 COLUMNS_TO_SPARE = ("contended", "p99", "hold", "taken")  # the last one goes first
 MANYFOLD = 10  # from here on a factor reads better than a percentage
@@ -35,7 +37,7 @@ def show(data: dict, top: int, pattern: str | None = None) -> None:
     if not lost and pattern is not None:
         console.print(f"\n{terminal.none_matches(pattern, bool(data['locks']))}", style="bold")
     elif not lost:
-        console.print("\nNo thread waited for a lock in either.", style="bold green")
+        console.print("\nNeither record tells of a lock.", style="bold")
     console.print(
         "\nnoise: one run's chance explains it. ~ marks such numbers, ? those of few samples. How\n"
         "far two runs of the same program differ is not in two records: record each twice. moved:\n"
@@ -47,7 +49,6 @@ def show(data: dict, top: int, pattern: str | None = None) -> None:
 def _heading(console, data: dict) -> None:
     for side in ("before", "after"):
         about = data[side]
-        with_lock = about["lock"] + (f":{about['wait']}" if about["wait"] else "")
         console.print(
             f"{side:6} {about['file']}: {shlex.join(about['command'])}".replace("\n", "\\n"),
             style="bold",
@@ -55,8 +56,9 @@ def _heading(console, data: dict) -> None:
             no_wrap=True,
         )
         console.print(
-            f"       lock {with_lock}, ran {duration(about['duration_ns'])},"
-            f" {about['threads']}{'+' * about['more_threads']} threads,"
+            f"       {runtext.ran_with(about)}, {runtext.ran(about)},"
+            f" {about['threads']}{'+' * about['more_threads']}"
+            f" thread{'s' * (about['threads'] != 1)},"
             f" lost to locks {duration(about['lost_ns'])}"
             f" ({percent(about['lost_share'])} of all thread time)",
             style="dim",
@@ -87,7 +89,10 @@ def _difference(values: dict) -> str:
         return text
     if after >= before * MANYFOLD:
         return f"{text} ({count(round(after / before))}x)"
-    return f"{text} ({after / before - 1:+.0%})"
+    by = f"{after / before - 1:+.0%}"
+    if after and by == "-100%":  # something is left
+        by = f"-{math.floor(1000 * (1 - after / before)) / 10:.1f}%"
+    return f"{text} ({by})"
 
 
 def _both(values: dict, show_one) -> str:

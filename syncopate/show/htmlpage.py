@@ -10,7 +10,7 @@ from syncopate.records import account, openwaits, timeline, waiting
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import Comparison
 from syncopate.records.lockfigures import named_processors
-from syncopate.show import lockcolumns, textreport
+from syncopate.show import lockcolumns, runtext, textreport
 
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
 MARK = "@SYNCOPATE_DATA@"
@@ -48,7 +48,8 @@ def comparison(of: Comparison) -> Iterator[str]:
     """The text of a comparison's page, in parts."""
     compared = of.as_data()
     pairs = [[lock and {key: lock[key] for key in SHOWN} for lock in pair] for pair in of.pairs]
-    data = {**compared, "rows": compared["locks"], "locks": pairs}
+    ran_with = {side: runtext.ran_with(compared[side]) for side in ("before", "after")}
+    data = {**compared, "rows": compared["locks"], "locks": pairs, "ran_with": ran_with}
     return filled(os.path.join(FOLDER, "diff.html"), data)
 
 

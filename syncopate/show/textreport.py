@@ -11,7 +11,7 @@ from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.lockfigures import named_processors
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
-from syncopate.show import lockcolumns, processtext, quiettext, transactiontext
+from syncopate.show import lockcolumns, processtext, quiettext, runtext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
@@ -68,14 +68,9 @@ def _has_something(results: dict) -> bool:
     return bool(results["locks"] or results["transactions"] or len(results["threads"]) > 1)
 
 
-def _ran(process: dict) -> str:
-    how = "recorded for" if process["cut_short"] else "ran"
-    return f"{how} {duration(process['duration_ns'])}"
-
-
 def _in_short(results: dict) -> str:
     """How long a program ran that has nothing else to show, and what it mostly did."""
-    ran = _ran(results["process"])
+    ran = runtext.ran(results["process"])
     parts = account.lines(results)
     return f"{ran}, {' '.join(parts[0].split())}" if parts else ran
 
@@ -149,14 +144,9 @@ def _command(results: dict) -> str:
 
 
 def ran_with(results: dict) -> str:
-    process = results["process"]
     if results["transactions"]:
         return f"transactions by {results['transactions']['algorithm']}"
-    if process["recorder"] == "kernel":
-        return "its own locks, seen from the kernel"
-    if process["recorder"] == "jvm":
-        return "Java's locks, told by its VM"
-    return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
+    return runtext.ran_with(results["process"])
 
 
 def _how_many(results: dict) -> str:
@@ -174,7 +164,7 @@ def _heading(console, results: dict) -> None:
     process = results["process"]
     console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
     console.print(
-        f"process {process['id']}, {ran_with(results)}, {_ran(process)},"
+        f"process {process['id']}, {ran_with(results)}, {runtext.ran(process)},"
         f" {_how_many(results)} on {named_processors(results)}",
         style="dim",
     )

@@ -296,3 +296,53 @@ def test_bad_use(two):
     assert (done.returncode, "at least one lock" in one_line(done)) == (2, True)
     assert run_cli("diff", two[0], "/no/such/record").returncode == 1
     assert run_cli("diff", "--html", "/no/such/folder/x", *two).returncode == 1
+
+
+def condition_only(path, recorder=0, flags=1, waits=(1000,)):
+    """A record of a condition variable, and of a lock of the program's own, as the kernel sees."""
+    builder = RecordBuilder()
+    builder.recorder, builder.flags = recorder, flags
+    thread = builder.thread(11)
+    builder.row(thread, builder.lock(0x9000, 4, first=builder.stack(CODE, 0xF000)), 6, [1000])
+    own = builder.lock(0x9100, 6, first=builder.stack(0xB000, 0xF000))
+    for kind in (8,) if recorder == 0 else (23,):
+        builder.row(thread, own, kind, list(waits))
+    return builder.write(path)
+
+
+def test_what_is_not_counted_is_not_none(tmp_path):
+    """Nobody knows how often a futex was taken, or whether one in no record was."""
+    before = condition_only(tmp_path / "a", recorder=1)
+    after = condition_only(tmp_path / "b", recorder=1, waits=[1000] * 40)
+    data = json.loads(run_cli("diff", "--json", before, after).stdout)
+    of = {row["name"]: row["acquisitions"] for row in data["locks"]}
+    assert of["0xb000"] == {"before": None, "after": None, "noise": 0.0, "verdict": "same"}
+    text = run_cli("diff", before, after, environ={"COLUMNS": "120"}).stdout
+    (row,) = [line for line in text.splitlines() if line.startswith("0xb000")]
+    assert row.split()[-1] == "-"
+
+
+def test_how_both_were_recorded_is_said(tmp_path):
+    before = condition_only(tmp_path / "a")
+    after = condition_only(tmp_path / "b", recorder=1, flags=1 << 3)
+    text = " ".join(run_cli("diff", before, after).stdout.split())
+    assert "lock futex:park, ran 1.00 ms, 1 thread, lost" in text
+    assert "its own locks, seen from the kernel," in text
+    assert "before is recorded by the library, after seen from the kernel: these count" in text
+    assert "these count" not in run_cli("diff", before, condition_only(tmp_path / "c")).stdout
+
+
+def test_no_lock_in_two_records_is_not_that_nobody_waited_for_one(tmp_path):
+    """Threads waited at futexes of the program's own."""
+    sides = condition_only(tmp_path / "a"), condition_only(tmp_path / "b", waits=[1000] * 9)
+    text = run_cli("diff", *sides).stdout
+    assert "Neither record tells of a lock." in text
+    assert "No thread waited" not in text
+
+
+@pytest.mark.parametrize(
+    ("after", "said"), [([1], "(-99.9%)"), ([4000], "(-99.6%)"), ([], "-100%")]
+)
+def test_what_is_left_is_not_nothing(tmp_path, after, said):
+    sides = make(tmp_path / "a", [10_000] * 100), make(tmp_path / "b", after or [0])
+    assert said in run_cli("diff", *sides).stdout

@@ -327,6 +327,9 @@ def test_several_processes_in_1200_pixels(tmp_path, visit):
     (shared,) = rows(shown, "#shared-locks table")
     assert shared[1:3] == ["each its own", "3"]
     assert shown.evaluate(TOO_WIDE) == []
+    assert shown.evaluate(
+        "named({shared: ['x'], called: 'a', also_called: ['b', 'c', 'd', 'e']})"
+    ) == ("a = b = c = d = 1 more")
     shown.click("#processes tr:nth-child(3) button")
     assert shown.inner_text("#about").startswith("process 102,")
     parts = shown.eval_on_selector_all(
@@ -394,6 +397,31 @@ def test_comparison_in_a_browser(tmp_path, visit):
     assert "after: 40 from" in told
     shown.select_option("#kind", "told")
     assert shown.inner_text("#shown") == "1 of 2"
+
+
+@pytest.mark.long
+def test_each_verdict_of_a_comparison_is_on_the_page(tmp_path, visit):
+    """What moved is said to have, and too few waits are no noise."""
+    sides = []
+    for name, waits in (("a", (400, 400, 3)), ("b", (600, 210, 5))):
+        builder = RecordBuilder()
+        thread = builder.thread(11)
+        for number, times in enumerate(waits):
+            first = builder.stack(0xA000 + number, 0xF000)
+            lock = builder.lock(0x9000 + 64 * number, acquisitions=1000, first=first)
+            builder.row(thread, lock, 1, [1000] * times)
+        sides.append(builder.write(tmp_path / name))
+    target = tmp_path / "page.html"
+    assert run_cli("diff", *sides, "--html", target).returncode == 0
+    shown = visit(target)
+    verdicts = {row[0]: row[5] for row in rows(shown, "#locks")}
+    assert verdicts == {"0xa000": "moved", "0xa001": "moved", "0xa002": "too few waits"}
+    of = {text: int(n) for n, text in (line.split("\n") for line in
+          shown.locator(".card").all_inner_texts()) if n.isdigit()}  # fmt: skip
+    assert of["locks changed within noise"] == 0
+    assert of["locks with too few waits to tell"] == 1
+    assert of["locks moved: others changed the other way"] == 2
+    assert "Moved: waits for other locks changed" in shown.inner_text("main")
 
 
 def test_a_page_says_where_more_may_be_lost_and_who_recorded_it(tmp_path):

@@ -2,15 +2,18 @@
    the lock as each report has it, or null. */
 const MARKS = { noise: " ~", few: " ?" };
 const SAID = { more: "waits more", less: "waits less", noise: "noise", few: "too few waits",
-  same: "same" };
+  same: "same", moved: "moved" };
 const moved = (values) => values.after - values.before;
 function difference(values) {
   if (!moved(values)) return "-";
   const text = (moved(values) < 0 ? "−" : "+") + duration(Math.abs(moved(values)));
   if (!values.before) return text;
   const times = values.after / values.before;
-  return times >= 10 ? `${text} (${number(Math.round(times))}×)`
-    : `${text} (${times < 1 ? "−" : "+"}${Math.abs((times - 1) * 100).toFixed(0)} %)`;
+  if (times >= 10) return `${text} (${number(Math.round(times))}×)`;
+  let by = Math.abs((times - 1) * 100).toFixed(0);
+  if (times > 0 && times < 1 && by === "100") // something is left
+    by = (Math.floor((1 - times) * 1000) / 10).toFixed(1);
+  return `${text} (${times < 1 ? "−" : "+"}${by} %)`;
 }
 function both(values, show) {
   const [before, after] = [values.before, values.after]
@@ -86,11 +89,11 @@ function fillLocks() {
 }
 const RUN_COLUMNS = [["Run", (r) => r.side], ["Record", (r) => r.file, true],
   ["Command", (r) => r.command.join(" "), true],
-  ["Lock", (r) => r.lock + (r.wait ? ":" + r.wait : ""), true],
-  ["Ran", (r) => duration(r.duration_ns)], ["Threads", (r) => howMany(r, r.threads)],
+  ["With", (r) => r.with, true],
+  ["Ran", (r) => (r.cut_short ? "recorded for " : "") + duration(r.duration_ns)], ["Threads", (r) => howMany(r, r.threads)],
   ["Lost to locks", (r) => duration(r.lost_ns)], ["Share", (r) => percent(r.lost_share)]];
 function fillHeader() {
-  const sides = ["before", "after"].map((name) => ({ side: name, ...data[name] }));
+  const sides = ["before", "after"].map((name) => ({ side: name, ...data[name], with: data.ran_with[name] }));
   fillTable(at("runs"), RUN_COLUMNS, sides);
   const per = data.per === "second" ? " a second" : "";
   at("about").textContent = sides.map((each) => each.file).join(" → ");
@@ -100,7 +103,9 @@ function fillHeader() {
     [`lost to locks${per} after`, duration(data.lost.after)],
     [CHANGE[data.lost.verdict] || "change", difference(data.lost)],
     ["locks wait more", found("more")], ["locks wait less", found("less")],
-    ["locks changed within noise", found("noise") + found("few")]];
+    ["locks changed within noise", found("noise")],
+    ["locks moved: others changed the other way", found("moved")],
+    ["locks with too few waits to tell", found("few")]];
   at("cards").replaceChildren(...cards.map(([what, value]) =>
     element("div", { className: "card" }, element("b", { textContent: value }),
       soft(what, "span"))));

@@ -243,7 +243,8 @@ def _prediction(of: dict) -> str:
     """What a replay on a modeled machine says of one change."""
     return (
         f"{of['label']}: {of['gain']:.2f}x as many sections a second ({of['low']:.2f} to"
-        f" {of['high']:.2f}) with {of['threads']} threads, simulated on {of['machine']}"
+        f" {of['high']:.2f}) with {of['threads']}"
+        f" thread{'s' * (of['threads'] != 1)}, simulated on {of['machine']}"
     )
 
 

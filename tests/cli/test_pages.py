@@ -153,7 +153,7 @@ def test_report_in_a_browser(page, visit):
     assert "holds: 40 from" in holds
     assert f"the heaviest: b/11 waited 100 {MICRO}s for c/12, which held 0xa000." in graph
     detail = shown.inner_text(".sheet")
-    assert "mean waits of threads differ by a factor of 10" in detail
+    assert "that waited 10 times or more differ by a factor of 10." in detail
     assert "policy: elision always; readers do not meet; 1.25x" in detail
     policy = rows(shown, "#choices")
     assert policy[0][:3] == ["every other lock", "elision off", "transactions abort here"]
@@ -234,6 +234,31 @@ def test_flame_graph_is_as_wide_as_the_time(tmp_path, visit):
         ("0xa000", 0.1), ("0xa000", 0.3), ("0xb000", 0.3), ("0xb001", 0.1), ("0xc000", 0.6),
         ("0xf000", 1), ("[0xd000]", 0.1), ("[0xd000]", 0.3), ("[0xe000]", 0.6), ("all", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.long
+def test_colors_are_those_of_the_timeline_and_what_is_left_out_is_said(tmp_path, visit):
+    """Of a reader-writer lock too; seven places wait for it, and the report tells five."""
+    builder = RecordBuilder()
+    threads = [builder.thread(10 + number) for number in range(2)]
+    lock = builder.lock(0x9000, 2, acquisitions=100, first=builder.stack(0xA000, 0xF000))
+    builder.row(threads[0], lock, 4, [1000] * 7)
+    builder.row(threads[1], lock, 4, [1000])
+    for number in range(7):
+        stack, at = builder.stack(0xB000 + number, 0xF000), BEGIN + 2000 * number
+        builder.wait(threads[0], lock, at, at + 1000, stack, 11, kind=4)
+    target = tmp_path / "page.html"
+    assert run_cli("report", builder.write(tmp_path / "r"), "--html", target).returncode == 0
+    shown = visit(target)
+    shown.wait_for_timeout(400)
+    swatch = shown.evaluate("COLORS[0]")
+    assert shown.get_attribute("#graph .ribbon", "stroke") == swatch
+    leaf = '#flame g[name="[0xa000]"] rect'
+    assert shown.locator(leaf).first.get_attribute("fill") == swatch
+    left = f"Stacks that have less of a lock's time, 2.29 {MICRO}s in all, are left out."
+    assert left in shown.inner_text("#flame-help")
+    assert "write: 8 waits, mean" in shown.inner_text(".sheet")
+    assert "percentiles within half an octave" in shown.inner_text("main > p.soft >> nth=-1")
 
 
 @pytest.mark.long

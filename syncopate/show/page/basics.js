@@ -26,6 +26,7 @@ function percent(share) {
   return share && share < 0.001 ? "<0.1 %" : (share * 100).toFixed(1) + " %";
 }
 const number = (n) => n.toLocaleString("en-US");
+const several = (n, what) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;
 const howMany = (of, threads) => number(threads) + (of.more_threads ? "+" : "");
 const spaced = (name) => name.replaceAll("_", " ");
 

@@ -90,10 +90,12 @@ function fillLocks() {
 const RUN_COLUMNS = [["Run", (r) => r.side], ["Record", (r) => r.file, true],
   ["Command", (r) => r.command.join(" "), true],
   ["With", (r) => r.with, true],
-  ["Ran", (r) => (r.cut_short ? "recorded for " : "") + duration(r.duration_ns)], ["Threads", (r) => howMany(r, r.threads)],
+  ["Ran", (r) => (r.cut_short ? "recorded for " : "") + duration(r.duration_ns)],
+  ["Threads", (r) => howMany(r, r.threads)],
   ["Lost to locks", (r) => duration(r.lost_ns)], ["Share", (r) => percent(r.lost_share)]];
 function fillHeader() {
-  const sides = ["before", "after"].map((name) => ({ side: name, ...data[name], with: data.ran_with[name] }));
+  const sides = ["before", "after"].map((name) => ({ side: name, ...data[name],
+    with: data.ran_with[name] }));
   fillTable(at("runs"), RUN_COLUMNS, sides);
   const per = data.per === "second" ? " a second" : "";
   at("about").textContent = sides.map((each) => each.file).join(" → ");

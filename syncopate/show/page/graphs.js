@@ -26,7 +26,7 @@ function flow(blocks, colorOf) {
     `${source.name} waited ${duration(value)} for ${target.name}, which held ${lock}`;
   const graph = d3.create("svg").attr("viewBox", `0 0 ${GRAPH_WIDE} ${high + 12}`)
     .attr("class", "chart").attr("role", "img").attr("aria-label", `Who made whom wait: ` +
-      `${number(links.length)} links; the heaviest: ${told(placed.links[0])}.`);
+      `${several(links.length, "link")}; the heaviest: ${told(placed.links[0])}.`);
   graph.selectAll("path").data(placed.links).join("path").attr("class", "ribbon")
     .attr("d", d3.sankeyLinkHorizontal()).attr("stroke", ({ lock }) => colorOf(lock))
     .attr("stroke-width", ({ width }) => Math.max(1, width)).append("title").text(told);
@@ -50,10 +50,16 @@ function heaviest(blocks, side, named) {
 
 /* The stacks of the locks that the table has: who called whom downwards, the lock at the end. */
 const MOST_STACKS = 5000, CELL = 18, THINNEST = 0.7; // pixels
+const TELLING = 0.001; // of the time shown: what is left out
 let flamed = [], flames = null;
 function fillFlame(locks) {
   flamed = locks;
   drawFlame();
+}
+/* The time of all stacks of a lock, of which the report tells those that have most. */
+function whole(stacks) {
+  const [ns, share] = stacks.reduce(([x, y], each) => [x + each.ns, y + each.share], [0, 0]);
+  return share ? ns / share : 0;
 }
 function flameTree(side) {
   const all = flamed.flatMap((lock) => lock[side].map((stack) => ({ lock, stack })))
@@ -68,7 +74,7 @@ function flameTree(side) {
       const known = below.get(node), key = name ?? lock;
       if (!known.has(key)) {
         const made = { name: name ?? `[${lockName(lock)}]`, value: 0, children: [],
-          color: name === null ? colors.get(lock.name) || OTHER : "" };
+          color: name === null ? colorOf(lock) : "" };
         node.children.push(made);
         known.set(key, made);
         below.set(made, new Map());
@@ -77,7 +83,7 @@ function flameTree(side) {
       node.value += stack.ns;
     }
   }
-  return { root, left: all.length - taken.length };
+  return { root, left: flamed.reduce((sum, lock) => sum + whole(lock[side]), 0) - root.value };
 }
 function drawFlame() {
   const side = at("side").value, { root, left } = flameTree(side), box = at("flame");
@@ -108,7 +114,8 @@ function drawFlame() {
     `${duration(root.value)}; the longest part, ${share(most)}: ${path.join(" > ")}`);
   at("flame-help").textContent = "As wide as the time waited; outermost functions on top, locks " +
     "at the ends, of those locks that the table above shows. Click to see a part alone." +
-    (left ? ` ${number(left)} stacks of less time are left out.` : "");
+    (left > TELLING * root.value
+      ? ` Stacks that have less of a lock's time, ${duration(left)} in all, are left out.` : "");
   findInFlame();
 }
 function findInFlame() {

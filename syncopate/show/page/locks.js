@@ -91,16 +91,18 @@ function fairness(lock) {
   });
   const means = each.filter((t) => t.waits >= FEW_WAITS).map((t) => t.waited_ns / t.waits);
   const said = means.length > 1
-    ? `The mean waits of threads differ by a factor of ${factor(Math.max(...means) /
+    ? `The mean waits of those threads that waited ${FEW_WAITS} times or more differ by a factor ` +
+      `of ${factor(Math.max(...means) /
       Math.max(1, Math.min(...means))).slice(0, -1)}.`
     : `Fewer than two threads waited ${FEW_WAITS} times: too few to tell whether that is fair.`;
   const left = lock.threads_waited - each.length;
-  return [folded, soft(said + (left ? ` ${number(left)} more threads waited less.` : ""), "p")];
+  const more = left ? ` ${several(left, "more thread")} waited for no longer.` : "";
+  return [folded, soft(said + more, "p")];
 }
 
 function facts(lock) {
   const lines = Object.entries(lock.waits).map(([kind, w]) =>
-    `${spaced(kind)}: ${number(w.count)} waits, mean ` +
+    `${spaced(kind)}: ${several(w.count, "wait")}, mean ` +
     `${duration(w.mean_ns)}, p50 ${duration(w.p50_ns)}, p99 ${duration(w.p99_ns)}, ` +
     `max ${duration(w.max_ns)}`);
   if (lock.hold)
@@ -108,10 +110,11 @@ function facts(lock) {
       `p99 ${duration(lock.hold.p99_ns)}, max ${duration(lock.hold.max_ns)}`);
   const cut = lock.hold && lock.hold.interrupted;
   if (cut)
-    lines.push(`of ${number(cut.watched)} holds looked at, ${number(cut.preempted)} were ` +
-      `preempted, ${number(cut.preemptions)} times in all; ${number(cut.slept)} slept`);
+    lines.push(`of ${several(cut.watched, "hold")} looked at, ${number(cut.preempted)} ` +
+      `${cut.preempted === 1 ? "was" : "were"} preempted, ` +
+      `${several(cut.preemptions, "time")} in all; ${number(cut.slept)} slept`);
   if (lock.elision)
-    lines.push(`elided: ${number(lock.elision.committed)} sections committed, ` +
+    lines.push(`elided: ${several(lock.elision.committed, "section")} committed, ` +
       `${number(lock.elision.fell_back)} fell back; aborts: ` +
       Object.entries(lock.elision.aborts).map(([cause, n]) =>
         `${spaced(cause)} ${number(n)}`).join(", "));

@@ -16,7 +16,7 @@ function fillBlocks(every) {
     at("blocks").parentElement.focus();
   };
   at("graph").replaceChildren(...(blocks.length
-    ? [flow(blocks, (lock) => colors.get(lock) || OTHER)] : []));
+    ? [flow(blocks, colorOfName)] : []));
 }
 const POLICY_COLUMNS = [["For", (e) => e.site], ["Choice", (e) => e.choice, true],
   ["Why", (e) => e.reason || "-", true], ["Gain", (e) => e.gain || "-", true],
@@ -39,13 +39,16 @@ function fillPolicy() {
   fillTable(at("choices"), POLICY_COLUMNS, rows);
 }
 /* One of the worst locks in sentences. */
-function finding({ called, members, cost, gain, why, do: acts, reasons, predictions, seen }) {
+function finding({ called, members, declared, cost, gain, why, do: acts, reasons, predictions,
+  seen }) {
   const sure = new Map(reasons.map((reason) => [reason.why, reason.sure]));
   const lines = [...(gain ? [["gain", gain]] : []),
     ...why.map((text) => ["why", text + (sure.has(text) ? ` (${sure.get(text)})` : "")]),
     ...acts.map((text) => ["do", text]),
-    ...predictions.map((each) => ["if", `${each.label}: ${each.gain.toFixed(2)}x ` +
-      `(${each.low.toFixed(2)} to ${each.high.toFixed(2)}), simulated on ${each.machine}`])];
+    ...(declared ? [["declared at", declared]] : []),
+    ...predictions.map((each) => ["if", `${each.label}: ${each.gain.toFixed(2)}x as many ` +
+      `sections a second (${each.low.toFixed(2)} to ${each.high.toFixed(2)}) with ` +
+      `${several(each.threads, "thread")}, simulated on ${each.machine}`])];
   return element("div", { className: "finding" },
     element("b", { textContent: called + (members > 1 ? ` x${number(members)}` : "") }),
     element("span", { textContent: `: ${cost}` }),
@@ -66,7 +69,8 @@ function fillHeader(record) {
     element("div", { className: "note", textContent: note })));
   const whose = process.only_openmp ? "time of these threads" : "thread time";
   const cards = [[`of all ${whose} lost to locks`, percent(record.lost_share)],
-    ["lost to locks", duration(record.lost_ns)], [`${whose} in all`, duration(record.thread_time_ns)],
+    ["lost to locks", duration(record.lost_ns)],
+    [`${whose} in all`, duration(record.thread_time_ns)],
     [process.only_openmp ? "threads that met OpenMP's calls" : "threads",
       howMany(process, record.threads.length)], [process.cut_short ? "recorded for" : "ran",
       duration(process.duration_ns)]];

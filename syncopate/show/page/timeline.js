@@ -32,6 +32,13 @@ function prepareTimeline() {
     " Wheel or + and - to zoom, drag or arrow keys to move, double-click or 0 for everything." +
     " Pale: not lost to a lock.";
 }
+/* Of a lock, and of one whose name alone is known, as in who blocks whom: several may have it. */
+const colorOf = ({ name, object }) =>
+  colors.get(object === "mutex" ? name : `${name} (${object})`) || OTHER;
+function colorOfName(name) {
+  const named = data.records[current].locks.filter((lock) => lock.name === name);
+  return colorOf(named.find((lock) => lock.lost_ns) || named[0] || { name, object: "mutex" });
+}
 function draw() {
   const canvas = at("timeline"), scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = AXIS + ROW * Math.max(1, threads.length);

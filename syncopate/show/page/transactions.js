@@ -25,12 +25,12 @@ function fillTransactions(transactions) {
   at("conflict-stacks").replaceChildren(...conflicts.filter((c) => c.stack.length)
     .slice(0, CONFLICT_STACKS).map((c) => element("div", { className: "stack" },
       element("strong", { textContent: `${c.address || "unknown"} in ${c.loser} ` }),
-      soft(`lost to ${c.winner || "unknown"}, ${number(c.times)} times`, "span"),
+      soft(`lost to ${c.winner || "unknown"}, ${several(c.times, "time")}`, "span"),
       frameList(c.stack, 0))));
   at("unsafe").replaceChildren(...sites.flatMap((site) => site.unsafe_calls.map((call) =>
     element("div", { className: "stack" },
       element("strong", { textContent:
         `${call.function || WHAT[call.asked_by]} in ${site.name} ` }),
-      soft(`${number(call.times)} times, ${number(call.switches)} began again`, "span"),
+      soft(`${several(call.times, "time")}, ${number(call.switches)} began again`, "span"),
       frameList(call.stack, 0)))));
 }

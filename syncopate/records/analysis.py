@@ -202,6 +202,11 @@ class Analysis:
     def ns(self, ticks: float) -> int:
         return round(ticks * self.ns_per_tick)
 
+    def life(self, thread: int) -> int:
+        """For how many ticks it was there, as far as it was recorded."""
+        of = self.threads.get(thread)
+        return max(0, (of.end_ticks or self.end_ticks) - of.start_ticks) if of else 0
+
     def since_start(self, ticks: int) -> int:
         return self.ns(max(0, ticks - self.record.header.start_ticks))
 

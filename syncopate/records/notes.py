@@ -224,14 +224,17 @@ class Notes:
         for group in self.of.groups:
             if group.locks and is_region_of_gnu(group.locks[0]):
                 waits.add_all(group.kinds["barrier"])
-        passed = self.of.end_ticks - self.of.record.header.start_ticks
+        # Who starts one waits there; its other threads are not seen to.
+        passed = sum(map(self.of.life, waits.threads))
         if waits.waits < MANY_REGION_WAITS or waits.total < LEAST_AT_REGIONS * passed:
             return []
         # Starts are short; so this is the median of the ends.
         usual = histogram.percentile(waits.histogram, 0.75, waits.largest) or 0.0
         if self.of.ns(usual) > SHORT_REGION_WAIT_NS:
             return []
+        several = len(waits.threads) > 1
+        whose = f" of the {len(waits.threads):,} threads that start them" * several
         return [
-            f"{waits.total / passed:.0%} of the time passed where {waits.waits // 2:,} parallel"
-            " regions start and end: try `syncopate run --omp-regions kept`"
+            f"{waits.total / passed:.0%} of the time{whose} passed where {waits.waits // 2:,}"
+            " parallel regions start and end: try `syncopate run --omp-regions kept`"
         ]

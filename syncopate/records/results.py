@@ -44,10 +44,7 @@ class Results:
 
     def thread_time(self) -> int:
         """The sum of all threads' lives, in ticks."""
-        return sum(
-            max(0, (thread.end_ticks or self.of.end_ticks) - thread.start_ticks)
-            for thread in self.of.threads.values()
-        )
+        return sum(map(self.of.life, self.of.threads))
 
     def as_data(self) -> dict:
         """The report on this record as docs/reference/report-schema.md describes it."""

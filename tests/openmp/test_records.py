@@ -221,16 +221,16 @@ def test_a_module_that_was_closed_is_not_taken_for_the_next(tmp_path):
         assert critical["acquisitions"] == 120
 
 
-def notes_for(kind, count, ticks_each, passed=1_000_000_000):
+def notes_for(kind, count, ticks_each, passed=1_000_000_000, threads=1):
     """What is said of so many starts and ends of regions; a tick is a nanosecond."""
     waits = Kind()
     waits.waits, waits.total, waits.largest = count, count * ticks_each, ticks_each
+    waits.threads |= {*range(threads)}
     waits.histogram[2 * (ticks_each.bit_length() - 1) - 12] = count
     lock = SimpleNamespace(object=BARRIER, type=kind)
     of = SimpleNamespace(
         groups=[SimpleNamespace(locks=[lock], kinds={"barrier": waits})],
-        end_ticks=passed,
-        record=SimpleNamespace(header=SimpleNamespace(start_ticks=0)),
+        life=lambda thread: passed,
         ns=lambda ticks: ticks,
     )
     return Notes(of)._regions()
@@ -240,6 +240,9 @@ def test_keeping_regions_is_advised_where_their_starts_and_ends_take_the_time():
     (note,) = notes_for(REGION_OF_GNU, 100_000, 2048)
     assert note.startswith("20% of the time passed where 50,000 parallel regions start and end")
     assert "--omp-regions kept" in note
+    # Several threads may start regions of their own, at one time.
+    (note,) = notes_for(REGION_OF_GNU, 8 * 200_000, 4096, threads=8)
+    assert note.startswith("82% of the time of the 8 threads that start them passed where 800,000")
     assert not notes_for(REGION, 100_000, 2048)  # libomp's cannot be kept
     assert not notes_for(REGION_OF_GNU, 100_000, 256)  # 2.6 % of the time
     assert not notes_for(REGION_OF_GNU, 1000, 65536)  # few

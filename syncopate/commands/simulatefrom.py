@@ -37,7 +37,11 @@ def main(options: dict[str, str]) -> int:
     _progress("")
     said = use.assumptions + [c.assumption for c in changes if c.assumption]
     if max(counts) > len(use.threads):
-        said.append(f"threads beyond the {len(use.threads)} recorded ones do what those did")
+        said.append(
+            "threads beyond the one recorded do what that did"
+            if len(use.threads) == 1
+            else f"threads beyond the {len(use.threads)} recorded ones do what those did"
+        )
     use = replace(use, assumptions=said)
     whatifoutput.show(use, os.path.basename(path).removesuffix(".toml"), found)
     if "--json" in options:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.units import duration
 from syncopate.records import histogram
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.recordformat import (
@@ -177,12 +178,14 @@ def _holds(
     merged = [0] * 46
     for lock in group.locks:
         histogram.add(merged, lock.hold_histogram)
-    buckets, long = _usual(analysis, merged, max(lock.hold_max for lock in group.locks))
+    longest = max(lock.hold_max for lock in group.locks)
+    buckets, long = _usual(analysis, merged, longest)
     total = sum(count for _, _, count in buckets)
     if long:
         assumptions.append(
             f"{100 * long / (total + long):.2g} % of the measured holds were over"
-            f" {PREEMPTED_NS // 1000} us: left out, as of holders that were interrupted"
+            f" {duration(_interrupted(_buckets(analysis, merged, longest)))}: left out, as of"
+            " holders that were interrupted"
         )
     return buckets, _mean(buckets)
 
@@ -220,11 +223,16 @@ def _usual(
     """The buckets of a histogram as (from ns, to ns, count), and how many long times were left out:
     those as long as an interruption, where they are rare."""
     buckets = _buckets(analysis, counts, largest)
-    most = max(PREEMPTED_NS, FAR_LONGER * _median(buckets))
+    most = _interrupted(buckets)
     long = sum(count for low, _, count in buckets if low >= most)
     if long > RARE * sum(counts):
         return buckets, 0
     return [bucket for bucket in buckets if bucket[0] < most], long
+
+
+def _interrupted(buckets: list[tuple[int, int, int]]) -> float:
+    """How long, in ns, is taken for an interruption where it is rare."""
+    return max(PREEMPTED_NS, FAR_LONGER * _median(buckets))
 
 
 def _median(buckets: list[tuple[int, int, int]]) -> float:
@@ -285,7 +293,8 @@ def _threads(
     if not takers:
         born = [t.id for t in analysis.threads.values() if t.start_stack]
         takers = born or list(analysis.threads)
-        assumptions.append("nobody waited for it: all threads are taken to use it alike")
+        others = " that others started" * (0 < len(born) < len(analysis.threads))
+        assumptions.append(f"nobody waited for it: all threads{others} are taken to use it alike")
     spins = analysis.record.header.wait in SPINNING or group.object == SPINLOCK
     costs = _costs(analysis, group)
     running = {t: _running(analysis, t, spent[t], spins, costs) for t in takers}

@@ -31,9 +31,10 @@ def show(use: LockUse, machine: str, answers: list) -> None:
     share = use.contended / use.acquisitions if use.acquisitions else 0.0
     outside = sum(thread.outside_ns for thread in use.threads) / len(use.threads)
     console.print(
-        f"{use.name}: {use.acquisitions:,} sections of {units.duration(use.hold_ns)},"
+        f"{use.name}: {_several(use.acquisitions, 'section')} of {units.duration(use.hold_ns)},"
         f" {units.duration(outside)} of work between them, {units.percent(share)} waited;"
-        f" recorded with {len(use.threads)} threads on {use.processors} processors,"
+        f" recorded with {_several(len(use.threads), 'thread')} on"
+        f" {_several(use.processors, 'processor')},"
         f" lock {use.algorithm}\n"
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -57,6 +58,10 @@ def show(use: LockUse, machine: str, answers: list) -> None:
     console.print(f"\nSimulated on {machine}. Sections a second, of this lock alone. Assumed:")
     for line in dict.fromkeys(use.assumptions):
         console.print(f"  - {line}")
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def document(use: LockUse, machine: str, answers: list[dict]) -> dict:

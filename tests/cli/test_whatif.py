@@ -139,6 +139,33 @@ def test_rare_long_holds_are_interruptions(tmp_path):
     assert any("0.1 % of the measured holds" in line for line in use.assumptions)
 
 
+def test_from_where_on_holds_are_left_out_is_said(tmp_path):
+    """As many are longer than a rare one has to be, and these are what is left out: the others of
+    over 200 us are usual."""
+    builder = two_threads()
+    holds = [50_000] * 1000 + [300_000] * 200 + [9_000_000] * 2
+    lock = builder.lock(0x9000, acquisitions=2000, first=builder.stack(0xA000), holds=holds)
+    builder.row(0, lock, 1, [1000])
+    use = use_of(builder, tmp_path, "0xa000")
+    assert max(high for _, high, _ in use.holds) > 200_000
+    (said,) = [line for line in use.assumptions if "of the measured holds" in line]
+    assert said.startswith("0.17 % of the measured holds were over 1.1"), said
+    assert " ms: left out" in said
+
+
+@pytest.mark.parametrize("started", [0, 2])
+def test_who_is_taken_to_use_a_lock_that_nobody_waited_for(tmp_path, started):
+    builder = RecordBuilder()
+    for number in range(3):
+        made = builder.stack(0xB000) if number and started else 0
+        builder.thread(10 + number, stack=made)
+    builder.lock(0x9000, acquisitions=2000, first=builder.stack(0xA000), holds=[1000] * 40)
+    use = use_of(builder, tmp_path)
+    others = " that others started" if started else ""
+    assert len(use.threads) == (started or 3)
+    assert f"nobody waited for it: all threads{others} are taken" in " ".join(use.assumptions)
+
+
 def test_other_waits_are_time_away(tmp_path):
     builder = two_threads()
     condition = builder.lock(0x2000, object_kind=4)

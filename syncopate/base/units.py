@@ -30,3 +30,8 @@ def about(share: float) -> str:
 
 def count(number: int) -> str:
     return f"{number:,}"
+
+
+def several(number: int, what: str) -> str:
+    """A number of things, which are called so, with an s unless it is one."""
+    return f"{count(number)} {what}{'s' * (number != 1)}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from syncopate.base.terminal import in_sentence
-from syncopate.base.units import count, duration, percent
+from syncopate.base.units import count, duration, percent, several
 from syncopate.records import knowncalls
 from syncopate.records.holdlengths import (
     beside_preemption,
@@ -191,11 +191,11 @@ def _overtaken(lock: dict, results: dict) -> Iterator[Reason]:
     """Most of the time went into waits that are not over, while others took it."""
     waits = _unfinished(lock, results)
     if waits and all(each["holds_since"] for each in waits):
-        one = len(waits) == 1
+        one, most = len(waits) == 1, max(each["holds_since"] for each in waits)
         yield Reason(
             "open",
             f"{count(len(waits))} thread{' waits' if one else 's wait'} for it still, and others"
-            f" have taken it since: {count(max(each['holds_since'] for each in waits))} times seen",
+            f" have taken it since: {several(most, 'time')} seen",
             "",
             CERTAIN,
         )
@@ -259,7 +259,7 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     blockers = None if mostly else _sleeping_blockers(lock)
     if not (mostly or blockers or share >= MOSTLY):
         return
-    why = f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])} holds seen"
+    why = f"who holds it sleeps: in {count(of['slept'])} of {several(of['watched'], 'hold')} seen"
     if mostly:
         why += _mean(lock)
         sure = by_share(of["slept"], of["watched"])
@@ -320,9 +320,10 @@ def _new_pages(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     if not of or (of["share"] or 0.0) < MOSTLY or of["paged"] < MOSTLY * of["of"]:
         return
     why = (
-        f"who holds it touches new memory: in {count(of['paged'])} of {count(of['of'])} holds seen"
-        f" the kernel gives it pages, {count(round(of['given'] / of['paged']))} each, which takes"
-        " most of the time that it is held, by what one page took when the recording began"
+        f"who holds it touches new memory: in {count(of['paged'])} of"
+        f" {several(of['of'], 'hold')} seen the kernel gives it pages,"
+        f" {count(round(of['given'] / of['paged']))} each, which takes most of the time that it is"
+        " held, by what one page took when the recording began"
     )
     if calls := calls_of(facts, knowncalls.ALLOCATION):
         why += f"; its section calls {named_calls(calls)}"
@@ -371,7 +372,7 @@ def _relocks(lock: dict) -> Iterator[Reason]:
         yield Reason(
             "relock",
             f"threads that a condition variable woke wait for it: {count(relock['count'])} of"
-            f" {count(waits)} waits",
+            f" {several(waits, 'wait')}",
             "wake as many threads as can go on (notify_one, where all are woken), and release the"
             " mutex before",
             CERTAIN,

@@ -10,7 +10,7 @@ import os
 
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
-from syncopate.base.units import duration
+from syncopate.base.units import duration, several
 from syncopate.records import histogram, languages, recordformat
 from syncopate.records.analysis import Analysis, Kind
 from syncopate.records.naming import is_region_of_gnu
@@ -142,15 +142,16 @@ class Notes:
             )
         if header.lost_waits:
             notes.append(
-                f"{header.lost_waits:,} waits, beginnings and ends of threads came faster than they"
-                f" could be kept: {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
+                f"{several(header.lost_waits, 'event')} (waits, beginnings and ends of threads)"
+                " came faster than could be kept, of all processes that were watched together:"
+                f" {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
             )
         wanted = header.lost_stacks + header.copied_stacks
         if header.lost_stacks > FEW_STACKS * wanted:
             notes.append(
                 f"of {wanted:,} stacks of waiters, and of who woke them, {header.lost_stacks:,}"
-                " came faster than they could be read: sums are exact; places, and what a futex"
-                " is, are told from the others"
+                " came faster than they could be read, in all processes that were watched: sums"
+                " are exact; places, and what a futex is, are told from the others"
             )
         return notes
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from syncopate.base.terminal import in_sentence
-from syncopate.base.units import about, count, duration, percent
+from syncopate.base.units import about, count, duration, percent, several
 from syncopate.records.holdlengths import crowded
 from syncopate.records.lockfigures import (
     FAR_LONGER,
@@ -72,7 +72,7 @@ def preempted(lock: dict, results: dict) -> Iterator[Reason]:
     yield Reason(
         "preempted",
         f"who holds it loses the processor: in {count(of['preempted'])} of"
-        f" {count(of['watched'])} holds seen{so_long}",
+        f" {several(of['watched'], 'hold')} seen{so_long}",
         f"{fewer}shorten the section, so that a time slice seldom ends in it",
         by_share(of["preempted"], of["watched"]) if of["preempted"] >= FEW_HOLDS else POSSIBLE,
     )
@@ -91,7 +91,7 @@ def _gives_it_up(lock: dict, results: dict) -> Reason | None:
                 "yields",
                 f"who holds it gives the processor to others: {in_sentence(row['name'])} calls"
                 f" sched_yield as often as it is taken, and in {count(of['preempted'])} of"
-                f" {count(of['watched'])} holds seen the holder lost the processor",
+                f" {several(of['watched'], 'hold')} seen the holder lost the processor",
                 "call sched_yield after the release",
                 LIKELY,
             )

@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 
 from syncopate.base.shown import shown
-from syncopate.base.units import count, duration
+from syncopate.base.units import duration, several
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, BY_KERNEL, KIND_NAMES, Event
 
@@ -167,10 +167,10 @@ def _waiting_sentences(cost: dict) -> list[str]:
         f"{duration(state['ns'])} {name}" for name, state in cost["states"].items() if state["ns"]
     ]
     awake = next(iter(cost["states"].values()))["ticks"]
-    ticks = f"{count(awake)} ticks of the clock on a processor, " if awake else ""
+    ticks = f"{several(awake, 'tick')} of the clock on a processor, " if awake else ""
     return [
-        f"Waiting: about {', '.join(states)}; {ticks}{count(cost['wake_ups'])} wake-ups"
-        f" (from {count(cost['sampled'])} waits)"
+        f"Waiting: about {', '.join(states)}; {ticks}{several(cost['wake_ups'], 'wake-up')}"
+        f" (from {several(cost['sampled'], 'wait')})"
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from syncopate.base.units import count, percent
+from syncopate.base.units import count, percent, several
 from syncopate.machines.advice import FALSE_SHARING
 
 MOST_PLACES = 3  # of one verdict
@@ -35,10 +35,11 @@ def show(report: dict, top: int, pattern: str | None = None) -> None:
             _show_verdict(console, lock["name"], each)
     hidden = len(report["locks"]) - len(locks)
     if hidden:
-        console.print(f"\n{hidden} more locks; see --top")
-    if report["sections_not_watched"]:
+        console.print(f"\n{several(hidden, 'more lock')}; see --top")
+    if unwatched := report["sections_not_watched"]:
         console.print(
-            f"\n{count(report['sections_not_watched'])} sections of further locks were not watched"
+            f"\n{several(unwatched, 'section')} of further locks"
+            f" {'was' if unwatched == 1 else 'were'} not watched"
         )
 
 
@@ -75,7 +76,7 @@ def _show_verdict(console, name: str, verdict: dict) -> None:
     for place in places[:MOST_PLACES]:
         console.print(f"    {_short(place)}")
     if len(places) > MOST_PLACES:
-        console.print(f"    and {len(places) - MOST_PLACES} more places")
+        console.print(f"    and {several(len(places) - MOST_PLACES, 'more place')}")
 
 
 def _short(place: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncopate.base import boundedfile
 from syncopate.base.errors import Failure
-from syncopate.base.units import count, percent
+from syncopate.base.units import count, percent, several
 
 SHOWN_STEPS = 6  # of a yield point's lengths
 NARROWEST = 20  # column of places
@@ -41,7 +41,7 @@ def _summary(statistics: dict) -> str:
     if not begun:
         return "interpreter lock: no transactions"
     return (
-        f"interpreter lock: {count(begun)} transactions, {percent(_aborted(statistics))} of all"
+        f"interpreter lock: {several(begun, 'transaction')}, {percent(_aborted(statistics))} of all"
         f" attempts aborted, {percent(fell / begun)} fell back to the lock"
     )
 

@@ -6,7 +6,7 @@ import shlex
 import textwrap
 
 from syncopate.base import terminal
-from syncopate.base.units import count, duration, percent
+from syncopate.base.units import count, duration, percent, several
 from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.lockfigures import named_processors
 from syncopate.records.naming import without_starters
@@ -92,7 +92,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
                 _lost_table(console, waited)
             else:
                 _wait_table(console, waited)
-        idle = len(locks) - len(waited)
+        idle = sum(lock["members"] for lock in locks if not _is_waited_for(lock))
         if idle:
             taken = sum(lock["acquisitions"] for lock in locks if not _is_waited_for(lock))
             uses = (
@@ -100,9 +100,9 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
                 if kind in LOST
                 else ""
             )
-            console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
+            console.print(f"  {count(idle)} more that nobody waited for{uses}", style="dim")
     if results["hidden"]:
-        console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
+        console.print(f"\n{several(results['hidden'], 'more row')}: use --top", style="dim")
     _arrivals(console, results)
     _interrupted(console, results)
     _elision(console, results)
@@ -451,8 +451,9 @@ def _blocks(console, results: dict) -> None:
     blocks = results["blocks"]
     if not blocks:
         return
+    where = "in --json"
     if len(results["threads"]) > MANY_THREADS:
-        blocks = _by_name(blocks)
+        blocks, where = _by_name(blocks), "of such names; --json has each thread's"
     console.print("\nWho blocks whom", style="bold cyan")
     total = sum(block["ns"] for block in blocks)
     shown = blocks[:BLOCK_ROWS]
@@ -465,7 +466,7 @@ def _blocks(console, results: dict) -> None:
     }
     console.print(terminal.table(console, columns))
     if len(blocks) > BLOCK_ROWS:
-        console.print(f"  {len(blocks) - BLOCK_ROWS} more pairs in --json", style="dim")
+        console.print(f"  {several(len(blocks) - BLOCK_ROWS, 'more pair')} {where}", style="dim")
 
 
 def _by_name(blocks: list[dict]) -> list[dict]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncopate.base import terminal
-from syncopate.base.units import count, duration
+from syncopate.base.units import count, duration, several
 from syncopate.records.naming import without_starters
 
 CONFLICT_ROWS = 15
@@ -116,7 +116,7 @@ def _unsafe_calls(console, sites: list[dict]) -> None:
     for site, call in rows[:UNSAFE_ROWS]:
         what = call["function"] or WHAT[call["asked_by"]]
         console.print(f"\n{what} in {site['name']}", style="bold", end="")
-        console.print(f"  {count(call['times'])} times, {count(call['switches'])} began again")
+        console.print(f"  {several(call['times'], 'time')}, {count(call['switches'])} began again")
         for frame in without_starters(call["stack"])[:FRAMES]:
             console.print(f"  {_place(frame)}", overflow="ellipsis", no_wrap=True)
     if len(rows) > UNSAFE_ROWS:

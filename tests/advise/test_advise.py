@@ -208,7 +208,7 @@ def test_text(report):
     one = syncopate("advise", "--top", 1, "--lock", "^s|^l", report).stdout
     assert "logged.lock" in one
     assert "settings.lock" not in one
-    assert "1 more locks" in one
+    assert "1 more lock;" in one
 
 
 def test_the_simulation_is_the_same(known, tmp_path):

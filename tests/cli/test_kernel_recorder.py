@@ -38,6 +38,18 @@ def test_stacks_that_nobody_could_read_are_said(tmp_path, lost, said):
     assert any(note.startswith(words) for note in found["notes"]) == said
 
 
+@pytest.mark.parametrize("lost", [1, 2000])
+def test_what_was_lost_is_said_to_be_of_all_processes(tmp_path, lost):
+    """One recorder counts it for all that it watches, and tells it in the record of each."""
+    builder = RecordBuilder()
+    builder.recorder, builder.lost = 1, (lost, 5_000_000, 0, 0)
+    builder.thread(100)
+    text = " ".join(run_cli("report", builder.write(tmp_path / "r")).stdout.split())
+    what = "1 event (waits" if lost == 1 else "2,000 events (waits"
+    assert f"note: {what}, beginnings and ends of threads) came faster than could be kept," in text
+    assert "of all processes that were watched together: 5.00 ms of waiting is missing" in text
+
+
 @needs_kernel
 def test_a_running_process_is_recorded_and_goes_on(programs, tmp_path):
     with subprocess.Popen([programs / "O2", "mutex", "80"], stdout=subprocess.PIPE) as process:

@@ -95,6 +95,37 @@ def documents(*arguments) -> dict:
     return json.loads(done.stdout)["records"][0]
 
 
+def test_one_thing_is_not_called_several(tmp_path):
+    builder = RecordBuilder()
+    made, other = builder.stack(0xA000), builder.stack(0xB000)
+    threads = [builder.thread(10 + number) for number in range(2)]
+    lock = builder.lock(0x9000, acquisitions=1, create=other, holds=[1000])
+    builder.row(threads[0], lock, 2, [900_000])
+    builder.wait(threads[0], lock, BEGIN, BEGIN + 900_000, kind=2, used=(1, 1, 0))
+    for number in range(13):
+        builder.lock(0xA000 + 64 * number, acquisitions=1, create=made)
+    record = builder.write(tmp_path / "r")
+    text = " ".join(run_cli("report", record).stdout.split())
+    assert "of 1 hold 1 was timed" in text and "1 of 1 wait (certain)" in text
+    assert "1 tick of the clock on a processor, 1 wake-up (from 1 wait)" in text
+    assert "13 more that nobody waited for, taken 13 times" in text  # which are one row
+    shown = " ".join(run_cli("report", "--top", "1", record).stdout.split())
+    assert "1 more row: use --top" in shown
+
+
+def test_pairs_of_many_threads_are_told_by_their_names(tmp_path):
+    """--json has none of these pairs, but those of threads."""
+    builder = RecordBuilder()
+    letters = "abcdefghijklm"
+    lock = builder.lock(0x9000, acquisitions=100, first=builder.stack(0xA000))
+    for number, letter in enumerate(letters):
+        thread = builder.thread(10 + number, f"{letter}-1")
+        builder.row(thread, lock, 1, [1000])
+        builder.wait(thread, lock, BEGIN, BEGIN + 1000, holder=99)
+    text = run_cli("report", builder.write(tmp_path / "r")).stdout
+    assert "  3 more pairs of such names; --json has each thread's" in text
+
+
 def test_top_sort_and_lock(record):
     def names(*arguments):
         return [lock["name"] for lock in documents(*arguments, record)["locks"]]

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from conftest import HERE, PYTHONS_LOCK, run_cli
+from conftest import HERE, PYTHONS_LOCK, compile_c, run_cli
 from make_record import RecordBuilder
 
 from syncopate.records import openwaits
@@ -146,6 +146,62 @@ def test_a_lock_is_told_from_a_signal_also_where_its_holder_barges(program, tmp_
     found, _ = recorded([program, what], tmp_path / "r")
     (kinds,) = [lock["waits"] for lock in found["locks"] if lock["object"] == "futex"]
     assert list(kinds) == [kind]
+
+
+ENDS = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t merged = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static sem_t begun;
+static int ids[8], count;
+static void until_asleep(int thread) {
+  char path[64], line[256], state = 0;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  while (state != 'S') {
+    FILE* file = fopen(path, "r");
+    if (fgets(line, sizeof line, file)) state = strrchr(line, ')')[2];
+    fclose(file);
+    usleep(1000);
+  }
+}
+static void merge(void* data) {
+  ids[__atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST)] = gettid();
+  sem_post(&begun);
+  pthread_mutex_lock(&merged);
+  pthread_mutex_unlock(&merged);
+  (void)data;
+}
+static void* work(void* data) {
+  pthread_setspecific(key, data);
+  return 0;
+}
+int main(void) {
+  pthread_t threads[8];
+  pthread_key_create(&key, merge);
+  sem_init(&begun, 0, 0);
+  pthread_mutex_lock(&merged);
+  for (int i = 0; i < 8; i++) pthread_create(&threads[i], 0, work, &key);
+  for (int i = 0; i < 8; i++) sem_wait(&begun);
+  for (int i = 0; i < 8; i++) until_asleep(ids[i]);
+  pthread_mutex_unlock(&merged);
+  for (int i = 0; i < 8; i++) pthread_join(threads[i], 0);
+  return 0;
+}
+"""
+
+
+def test_what_threads_wait_for_as_they_end_is_seen(tmp_path):
+    """In the destructors of their own data, whose keys are younger than the recorder's."""
+    program = compile_c(ENDS, tmp_path / "ends", "-O2", "-g", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    (lock,) = [lock for lock in found["locks"] if lock["called"] == "merged"]
+    assert (lock["acquisitions"], lock["waits"]["mutex"]["count"]) == (9, 8)
+    assert all(thread["end_ns"] for thread in found["threads"][1:])
 
 
 def test_attempts_far_apart_are_no_wait(program, tmp_path):

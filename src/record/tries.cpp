@@ -8,6 +8,9 @@
 
 namespace syncopate::record {
 
+// After so long without a try the thread has given up.
+static std::uint64_t longest_pause() noexcept { return milliseconds(100); }
+
 // The first attempts tell nothing: a thread that does other work between two is not waiting. One
 // that comes back within microseconds does nothing but try; then a longer pause between two is its
 // processor's loss, or a yield, and ends the wait only where it is very long.
@@ -20,7 +23,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   if (t == nullptr || t->told.start != 0) return;
   vain_tries& tries = t->tries;
   const std::uint64_t now = machine::ticks();
-  const std::uint64_t pause = tries.spins ? milliseconds(100) : milliseconds(1) / 50;
+  const std::uint64_t pause = tries.spins ? longest_pause() : milliseconds(1) / 50;
   if (trying_for != object || now - tries.last > pause) {
     end_tries(*t);
     trying_for = object;
@@ -55,8 +58,12 @@ void end_tries(thread_state& t) noexcept {
 
 void got_at_last(const void* object) noexcept {
   if (trying_for != object) return;
-  trying_for = nullptr;
   thread_state* const t = local.state;
+  if (t != nullptr && t->tries.spins && machine::ticks() - t->tries.last > longest_pause()) {
+    entry inside;
+    if (inside) return end_tries(*t);
+  }
+  trying_for = nullptr;
   if (t == nullptr || !std::exchange(t->tries.spins, false)) return;
   wait_end(t->tries.of, object);
 }

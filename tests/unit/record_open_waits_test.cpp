@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "record_support.h"
 
@@ -95,6 +97,28 @@ TEST(RecordOpenWaits, AttemptsInQuickSuccessionAreOneWait) {
     record::wait w = record::wait_begin(wait_kind::mutex, id, 77);
     EXPECT_HERE(waits_in(path, wait_kind::trylock) == 2);
     record::wait_end_now(w);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// What it did before that was no wait, as far as anybody knows.
+TEST(RecordOpenWaits, WhoTriesAgainLateHadGivenUp) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static object lock;
+    const std::uint32_t id = lock.id();
+    const std::uint64_t began = syncopate::machine::ticks();
+    for (int i = 0; i < 1000; ++i) record::tried_in_vain(id, &lock, 77, &lock);
+    const std::uint64_t ended = syncopate::machine::ticks();
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    record::got_at_last(&lock);
+    EXPECT_HERE(record::trying_for == nullptr);
+    EXPECT_HERE(waits_in(path, wait_kind::trylock) != 0);
+    EXPECT_HERE(waits_in(path, wait_kind::in_vain) == waits_in(path, wait_kind::trylock));
+    for (const auto& row : read_record(path).rows) EXPECT_HERE(row.item.wait_sum <= ended - began);
     return 0;
   });
   EXPECT_EQ(status, 0);

@@ -377,6 +377,11 @@ std::uint32_t known_object(object_kind kind, const void* object) noexcept {
 
 std::uint32_t known_id(std::uint32_t id) noexcept { return id < locks.count() ? id : 0; }
 
+bool is_of(std::uint32_t id, const void* object) noexcept {
+  const lock_entry* const e = locks.at(id);
+  return e != nullptr && load(e->address) == address_of(object);
+}
+
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept {
   // More, and a count of the histogram could overflow: hours of nothing but locking.
   constexpr std::uint64_t enough = UINT32_MAX / count_period;

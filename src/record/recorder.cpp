@@ -22,6 +22,7 @@ namespace {
 struct {
   tiny_lock opening;
   bool child_waits = false;  // a fork's child that has no file yet
+  std::uint32_t child = 0;   // its process id, which a process that has its memory has not
   char path[longest_path] = {};
   char lock[32] = {}, wait[32] = {};
   std::uint32_t flags = 0;
@@ -54,12 +55,18 @@ int open_all() noexcept {
   holding lock(recording.opening);
   if (!lock) return false;
   if (!recording.child_waits) return header.load(std::memory_order_acquire) != nullptr;  // [H]
+  if (recording.child != sys::process_id()) return false;
   recording.child_waits = false;
   const int error = open_all();
   tell_parents_file(error);
   if (error == 0) return true;
   enabled = false;
   return false;
+}
+
+// Whether this is a fork's child without a file, and not one that has the memory of such a one.
+bool is_quiet_child() noexcept {
+  return enabled && recording.child_waits && recording.child == sys::process_id();
 }
 
 // The file of this process, if it is being recorded: not of one that has its memory (vfork), or of
@@ -154,7 +161,7 @@ void finish() noexcept {
 }
 
 void about_to_exec() noexcept {
-  if (enabled && recording.child_waits) count_quiet_children(-1);
+  if (is_quiet_child()) count_quiet_children(-1);
   file_header* const h = own_file();
   if (h == nullptr) return;
   entry inside;
@@ -166,7 +173,7 @@ void about_to_exec() noexcept {
 }
 
 void exec_has_failed() noexcept {
-  if (enabled && recording.child_waits) count_quiet_children(1);
+  if (is_quiet_child()) count_quiet_children(1);
   file_header* const h = own_file();
   if (h != nullptr)
     __atomic_fetch_and(&h->flags, ~std::uint32_t{record::replaced}, __ATOMIC_RELAXED);  // [R]
@@ -187,6 +194,7 @@ void after_fork_in_child() noexcept {
   forget_objects();
   forget_threads();
   recording.opening.reset();
+  recording.child = sys::process_id();
   recording.child_waits = true;
 }
 

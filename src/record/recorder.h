@@ -81,6 +81,9 @@ void object_created(object_kind, int type, const void* object, std::uint32_t* sl
 void object_destroyed(object_kind, const void* object, std::uint32_t* slot,
                       std::uint32_t acquisitions) noexcept;
 std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t* slot) noexcept;
+// Whether an id that was kept, in the object or elsewhere, is this object's: a fork's child has ids
+// of its own, and finds its parent's in its memory.
+bool is_of(std::uint32_t id, const void* object) noexcept;
 
 // Uncontended acquisitions are counted in the object, by its holder, without a shared line:
 //     if (is_sampled(++count)) counted(...);
@@ -210,7 +213,7 @@ bool is_used_as_lock(std::uint32_t id) noexcept;
 
 // A trylock failed. Where that happens again and again in quick succession, the thread waits: from
 // the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock
-// held; or else until the last attempt.
+// held; or else, and where that comes late (tries.cpp), until the last attempt.
 void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
                    const void* caller) noexcept;
 void got_at_last(const void* object) noexcept;

@@ -97,7 +97,8 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
   if (ended == 0) ended = now;
   std::uint64_t since = 0;
   std::uint32_t stands_for = 0;
-  id = known_id(id);
+  const bool is_known = id == 0 || is_of(id, object);  // else of the parent's: is_of()
+  if (!is_known) id = 0;
   thread_state* const mine = local.state;
   if (const hold_sample hold = mine != nullptr ? mine->holds.take(object) : hold_sample{};
       hold.object != nullptr) {
@@ -111,6 +112,7 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
         count(*slot->row, held, stands_for);
     write_hold_watch(*mine, id, hold, held);
   }
+  contended &= is_known;
   if (!contended && stands_for == 0 && (local.state == nullptr || !local.state->is_pending)) return;
   thread_state* t = this_thread();
   if (t == nullptr) return;

@@ -324,6 +324,11 @@ int main(void) {
     if (i == 1) execl("/bin/true", "true", (char*)0);
     if (i == 2) execl("/no/such/program", "none", (char*)0);
     if (i == 3 && fork() == 0) _exit(0);
+    for (int programs = 0; i == 4 && programs < 3; programs++) {
+      const pid_t other = vfork();
+      if (other == 0) execl("/bin/true", "true", (char*)0);
+      waitpid(other, 0, 0);
+    }
     _exit(0);
   }
   while (wait(0) > 0) {}
@@ -334,7 +339,8 @@ int main(void) {
 
 
 def test_children_that_never_wait_are_counted(tmp_path):
-    """Theirs, too, and those that failed to become another program; not what has a record."""
+    """Theirs, too, and those that failed to become another program, or had others started (by
+    vfork); not what has a record."""
     program = compile_c(QUIET, tmp_path / "server", "-O2", "-pthread")
     assert run_cli("record", "-q", "-o", tmp_path / "rec", "--", program).returncode == 0
     files = sorted(tmp_path.glob("rec*"))
@@ -347,6 +353,47 @@ def test_children_that_never_wait_are_counted(tmp_path):
     text = run_cli("report", *files, environ={"COLUMNS": "200"}).stdout
     assert "with a record (4 more, forked, came to nothing that is recorded), lost" in text
     assert "note: 4 forked processes came to nothing that is recorded, as waits, and so" in text
+
+
+YIELDS = r"""
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static void take(pthread_mutex_t* m) {
+  pthread_mutex_lock(m);
+  pthread_mutex_unlock(m);
+}
+__attribute__((noinline)) static void wait_politely(int times) {
+  while (times--) sched_yield();
+}
+int main(void) {
+  wait_politely(10);
+  if (fork() == 0) {
+    take(&first);
+    take(&second);
+    wait_politely(100);
+    return 0;
+  }
+  wait(0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc -O2", "gcc -O3", "clang -O2"])
+def test_a_childs_yields_are_where_it_yields(tmp_path, compiler):
+    """At a place that its parent knew by a number of its own."""
+    name, level = compiler.split()
+    program = compile_c(YIELDS, tmp_path / "yields", level, "-pthread", compiler=name)
+    assert run_cli("record", "-q", "-o", tmp_path / "rec", "--", program).returncode == 0
+    (child,) = tmp_path.glob("rec.*")
+    for file, times in ((tmp_path / "rec", 10), (child, 100)):
+        (record,) = json.loads(run_cli("report", "--json", file).stdout)["records"]
+        yields = {lock["object"]: lock["waits"]["yield"]["count"]
+                  for lock in record["locks"] if "yield" in lock["waits"]}  # fmt: skip
+        assert yields == {"yield": times}
 
 
 def test_children_that_could_make_no_record_are_named(tmp_path):

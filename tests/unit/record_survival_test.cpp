@@ -71,6 +71,34 @@ TEST(RecordSurvival, AForkedChildOfAThreadedProgramRecordsIntoItsOwnFile) {
   EXPECT_NE(child.header.flags & record::finished, 0u);
 }
 
+// The numbers in its objects are its parent's until it uses them itself.
+TEST(RecordSurvival, AChildBelievesNoNumberOfItsParents) {
+  scratch dir;
+  const int status = in_child([&] {
+    static object first, second, others[3];
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    first.contended_round();
+    second.contended_round();
+    const int ended = in_child([] {
+      record::after_fork_in_child();
+      for (object& o : others) o.uncontended_round();
+      record::released(&second, second.slot, true);  // it was held in the parent
+      record::finish();
+      return 0;
+    });
+    record::finish();
+    return ended;
+  });
+  ASSERT_EQ(status, 0);
+  for (const std::string& file : records_in(dir)) {
+    const contents c = read_record(file);
+    for (const auto& row : c.rows)
+      EXPECT_TRUE(file == dir.file() ||
+                  row.item.kind != static_cast<std::uint32_t>(record::wait_kind::release))
+          << "of lock " << row.item.lock;
+  }
+}
+
 TEST(RecordSurvival, AChildThatRecordsNothingLeavesNoFile) {
   scratch dir;
   const int status = in_child([&] {

@@ -12,7 +12,7 @@
 namespace syncopate::shim {
 namespace {
 
-// The place that this thread has yielded at last: to ask for its id takes a lock.
+// The place that this thread has yielded at last, and its id: to find that takes a lock.
 struct known_place {
   const void* caller;
   std::uint32_t id;
@@ -20,7 +20,7 @@ struct known_place {
 thread_local constinit known_place last [[gnu::tls_model("initial-exec")]] = {nullptr, 0};
 
 std::uint32_t place_of(const void* caller) noexcept {
-  if (last.caller != caller)
+  if (last.caller != caller || !record::is_of(last.id, caller))
     last = {caller, record::identify(record::object_kind::yield, 0, caller, nullptr)};
   return last.id;
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from syncopate.base import boundedfile
@@ -105,11 +105,13 @@ def _counts(analysis: Analysis) -> dict[Key, Counts]:
     """By what a line of the screen says of a lock: locks that it does not tell apart are added."""
     found: dict[Key, Counts] = {}
     for key, counts in _counts_of_groups(analysis):
-        known = found.get(key, NOTHING)
-        longest = max(known.longest_ns, counts.longest_ns)
-        both = Counts(*map(operator.add, known, counts))
-        found[key] = both._replace(longest_ns=longest)
+        found[key] = _both(found.get(key, NOTHING), counts)
     return found
+
+
+def _both(one: Counts, other: Counts) -> Counts:
+    longest = max(one.longest_ns, other.longest_ns)
+    return Counts(*map(operator.add, one, other))._replace(longest_ns=longest)
 
 
 def _counts_of_groups(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
@@ -200,13 +202,18 @@ def snapshot(taps: list[Tap]) -> Snapshot:
             whole = Snapshot(
                 whole.seconds,
                 whole.threads + read.threads,
-                whole.lived_ns | read.lived_ns,
-                whole.counts | read.counts,
+                _added(whole.lived_ns, read.lived_ns, operator.add, 0),
+                _added(whole.counts, read.counts, _both, NOTHING),
                 whole.deadlocks + read.deadlocks,
                 whole.open_waits + read.open_waits,
                 whole.perhaps_ns + read.perhaps_ns,
             )
     return whole
+
+
+def _added(whole: dict, more: dict, both: Callable, nothing) -> dict:
+    """The sums of two records: of one process that became another program by exec, in part."""
+    return whole | {key: both(whole.get(key, nothing), each) for key, each in more.items()}
 
 
 def record_of(process: int) -> str:

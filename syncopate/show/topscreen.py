@@ -107,10 +107,9 @@ class Screen(Display):
             parts.append(
                 Text(f"and {own:.2f} at futexes or semaphores of its own, or yielding: maybe locks")
             )
-        if not found and own >= A_FEW:
-            return [*parts, Text("\nNo thread waited for a lock that is recorded.")]
-        if not found:
-            return [*parts, Text("\nNo thread waited for a lock.", style="green")]
+        if not found:  # others may spin, or wait in calls that are not seen
+            style = "" if own else "green"
+            return [*parts, Text("\nNo thread waited for a lock that is recorded.", style=style)]
         around = AROUND_ROWS + 2 * len(after.deadlocks) + 2 * len(lasting)
         rows = self._rows or (self._console.height - around if self._live else PIPED_ROWS)
         parts += [Text(), self._table(found[: max(1, rows)])]

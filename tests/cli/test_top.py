@@ -265,18 +265,33 @@ def test_locks_that_a_line_does_not_tell_apart_are_added_up(tmp_path):
     assert (counts.waits, counts.waited_ns, counts.longest_ns) == (2, 600_001, 300_001)
 
 
+def test_a_process_that_became_another_program_goes_on(tmp_path):
+    """It has two records, and what the second tells comes to what the first did."""
+    taps = []
+    for number, waits in enumerate(([400_000, 500_000], [300_000])):
+        builder = RecordBuilder()
+        thread = builder.thread(11)
+        builder.row(thread, builder.lock(0x9000, acquisitions=9), 1, waits)
+        taps.append(live.Tap(str(builder.write(tmp_path / f"r{number}"))))
+    before, after = live.snapshot(taps[:1]), live.snapshot(taps)
+    (rate,) = live.rates(before._replace(seconds=after.seconds - 1), after)
+    assert (rate.waits, rate.longest_ns) == (1, 500_000)
+    assert rate.waiting == pytest.approx(0.0003)
+    assert sum(after.lived_ns.values()) == 2 * sum(before.lived_ns.values()) > 0
+
+
 def test_where_there_may_be_locks_of_its_own_top_does_not_say_that_nobody_waited(tmp_path):
     builder = RecordBuilder()
     thread = builder.thread(11)
     builder.row(thread, builder.lock(0x7000, recordformat.FUTEX), WaitKind.FUTEX, [700_000])
     after = live.Tap(str(builder.write(tmp_path / "r"))).read(time.monotonic_ns())
     assert after.perhaps_ns == 700_000
-    for own, said in ((0.6, "a lock that is recorded"), (0.0, "No thread waited for a lock.")):
+    for own in (0.6, 0.1, 0.0):
         screen = Screen("it", None)
         parts = [getattr(part, "plain", "") for part in screen._parts([], after, own, 1.0)]
-        assert said in parts[-1]
+        assert parts[-1] == "\nNo thread waited for a lock that is recorded."
         assert any("0.60 at futexes or semaphores of its own" in part for part in parts) == (
-            own > 0
+            own > 0.2
         )
 
 

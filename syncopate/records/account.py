@@ -266,7 +266,7 @@ def lines(results: dict) -> list[str]:
             f"These add up to {duration(account['too_much_ns'])} more than the threads lived:"
             " the parts within waits are estimates"
         )
-    if account["why_unexplained"]:
+    if account["why_unexplained"] and account["parts"]["unexplained"] >= LARGE * total:
         found.append(f"Unexplained, since {account['why_unexplained']}")
     return found
 
@@ -304,9 +304,12 @@ def _perhaps_more(results: dict) -> str:
     if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
         return without
     share = percent(own / account["total_ns"])
+    # Who spins has a processor, or could run: nobody knows for which it does.
+    awake = sum(account["parts"].get(state, 0) for state in ("running", "runnable"))
+    spins = ", beside any that spin" * (awake >= LARGE * account["total_ns"])
     return (
         f", and perhaps to locks of its own: up to {share} more{_most_of_it(results, own, states)}"
-        f"{without}"
+        f"{spins}{without}"
     )
 
 

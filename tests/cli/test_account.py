@@ -76,7 +76,28 @@ def test_what_threads_sleep_at_futexes_that_are_not_recorded(tmp_path, looks, ms
     assert parts.get("unseen_futex", 0) == ms * 1_000_000
     assert sum(parts.values()) == found["account"]["total_ns"]
     said = account.perhaps_other(found)
-    assert said == ms // 400 * f", and perhaps to locks of its own: up to {ms / 10:.1f} % more"
+    own = f", and perhaps to locks of its own: up to {ms / 10:.1f} % more, beside any that spin"
+    assert said == ms // 400 * own
+
+
+@pytest.mark.parametrize("ms", [5, 200])
+def test_why_some_time_is_unexplained_is_said_where_that_is_a_line(tmp_path, ms):
+    found = {"account": {"total_ns": 1000, "too_much_ns": 0, "why_unexplained": "it was killed",
+                         "parts": {"condition": 1000 - ms, "unexplained": ms}}}  # fmt: skip
+    lines = account.lines(found)
+    assert any("unexplained" in line for line in lines) == (ms == 200)
+    assert ("Unexplained, since it was killed" in lines) == (ms == 200)
+
+
+@pytest.mark.parametrize("cpu", [1_000_000, 300_000_000])
+def test_locks_that_spin_are_beside_what_may_be_lost_to_others(tmp_path, cpu):
+    """Time that a thread runs, or could, may be a lock's, and is in no bound of what it slept."""
+    builder = a_second()
+    builder.thread(100, cpu=cpu)
+    builder.row(0, builder.lock(0x9000, 6), FUTEX, [100_000_000])
+    said = account.perhaps_other(results_of(builder, tmp_path))
+    assert said.startswith(", and perhaps to locks of its own: up to 10.0 % more, most of it at")
+    assert said.endswith(", beside any that spin") == (cpu > 20_000_000)
 
 
 def test_calls_that_the_kernel_saw_threads_blocked_in(tmp_path):
@@ -107,7 +128,8 @@ def test_futexes_that_are_locks_are_lost_time_and_the_others_may_be(tmp_path):
     found = results_of(builder, tmp_path)
     assert found["lost_ns"] == found["account"]["parts"]["locks"] == 300_000_000
     assert account.perhaps_other(found) == (
-        ", and perhaps to locks of its own: up to 10.0 % more, most of it at 0x9000"
+        ", and perhaps to locks of its own: up to 10.0 % more, most of it at 0x9000,"
+        " beside any that spin"
     )
     assert found["findings"][0]["lock"] == found["locks"][0]["name"]
     text = run_cli("report", tmp_path / "r").stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, one_line, run_cli
-from test_findings import MS, Planted, sleeps
+from planted_record import MS, Planted, sleeps
 
 REPLAY = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 REPLAY /= "libexec/syncopate/replay.simulated"

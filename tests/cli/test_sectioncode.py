@@ -6,7 +6,7 @@ import shutil
 import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
-from test_findings import MS, Planted
+from planted_record import MS, Planted
 
 from syncopate.records import knowncalls, sectioncode
 from syncopate.records.codewalk import Walker

@@ -3,7 +3,7 @@
 // Parts (each one header and one source, lower ones first):
 //   system    system calls, pages          file      the mapped file and its growth
 //   unwind    walking a call stack         maps      snapshots of /proc/self/maps
-//   stacks    interning of stacks          threads   per-thread state, budgets
+//   stacks    interning of stacks          threads   per-thread state (budgets beside it)
 //   objects   identities and counts        rows      rows and events (counts of sections beside it)
 //   waits     their begin and end          tries     failed trylocks
 //   releases  holds, gaps, who is woken    recorder  start, finish, fork

@@ -1,4 +1,4 @@
-// threads.cpp -- registering threads, finding their rows, and their budgets.
+// threads.cpp -- registering threads, and finding their rows.
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: how many threads run, for budgets.
@@ -188,60 +188,10 @@ thread_times times_of(const thread_entry& e) noexcept {
 using machine::detail::processor_mask;
 constinit processor_mask usable{processor_mask::nobodys{}};
 
-// Usable ones, at the start.
-std::uint64_t processors() noexcept {
-  const file_header* const h = header.load(std::memory_order_relaxed);  // [H]
-  return h != nullptr && h->processors != 0 ? h->processors : 1;
-}
-
 }  // namespace
 
-// Share of elapsed time for each of the three reasons: 0.5 %, so 1.5 % in all. With more threads
-// than processors their elapsed times add up to more than the machine has, so that the share
-// shrinks accordingly.
-void capture_budget::start(std::uint64_t now, std::uint64_t credit) noexcept {
-  refilled_ = now;
-  credit_ = static_cast<std::int64_t>(credit);
-  most_ = static_cast<std::int64_t>(ticks_per_second / 600);
-  if (most_ < credit_) most_ = credit_;
-}
-
-bool capture_budget::allows(std::uint64_t now) noexcept {
-  if (credit_ > 0) return true;
-  const std::uint64_t elapsed = now - refilled_;
-  if (elapsed < milliseconds(1)) return false;  // no division at every wait
-  refilled_ = now;
-  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);  // [K]
-  std::uint64_t share = elapsed / 200;
-  if (running > processors()) share = share * processors() / running;
-  credit_ += static_cast<std::int64_t>(share);
-  if (credit_ > most_) credit_ = most_;
-  return credit_ > 0;
-}
-
-// With more threads than processors, each gets less of both, or the machine would spend on events
-// what it has for one thread. At least an eighth: most of many threads may be asleep.
-bool event_budget::allows(std::uint64_t now) noexcept {
-  constexpr std::uint32_t burst = 256, per_second = 2000, halve_after = 4096, most_crowded = 8;
-  const std::uint32_t halvings = written_ / halve_after;
-  if ((++candidates_ & ((1u << (halvings < 31 ? halvings : 31)) - 1)) != 0) return false;
-  const std::uint64_t price = ticks_per_second / per_second;
-  if (paid_until_ > now + burst * price) return false;
-  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);  // [K]
-  const std::uint64_t threads_each = (running + processors() - 1) / processors();
-  const std::uint64_t crowded = threads_each < most_crowded ? threads_each : most_crowded;
-  paid_until_ = (paid_until_ > now ? paid_until_ : now) + price * (crowded != 0 ? crowded : 1);
-  ++written_;
-  return true;
-}
-
-std::uint32_t release_turns::take_now(turn& t) noexcept {
-  constexpr std::uint32_t first_ones = 64, one_in = 16;
-  if (++t.measured > first_ones) {
-    chance_ = chance_ * 1664525u + 1013904223u;  // Numerical Recipes' generator
-    t.left = static_cast<std::uint16_t>((chance_ >> 16) % (2 * one_in - 1));
-  }
-  return std::exchange(t.count, std::uint16_t{0});
+std::uint32_t running_threads() noexcept {
+  return threads.running.load(std::memory_order_relaxed);  // [K]
 }
 
 thread_state* this_thread() noexcept {

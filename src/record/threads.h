@@ -23,11 +23,23 @@ class capture_budget {
 // How many events a thread may write: a burst, then a rate, and ever fewer as the record grows.
 class event_budget {
  public:
+  // Whether the next one may be written: the first that comes when there is room for one again.
   [[nodiscard]] bool allows(std::uint64_t now) noexcept;
+  // Of a wait that begins. Where more begin than may be written, which ones is left to chance: the
+  // first ones behind a pause would be all that a thread tells of what it does in turn.
+  [[nodiscard]] bool allows_beginning(std::uint64_t now) noexcept;
+  // Of a long wait that is over. Those that are short take nothing from it.
+  [[nodiscard]] bool allows_long(std::uint64_t now) noexcept;
 
  private:
+  [[nodiscard]] bool has_luck(std::uint32_t halvings) noexcept;
+  [[nodiscard]] bool pays(std::uint64_t now) noexcept;
+
   std::uint64_t paid_until_ = 0;
-  std::uint32_t written_ = 0, candidates_ = 0;
+  std::uint64_t changed_ = 0;  // ticks: when `thinning_` last did
+  std::uint32_t written_ = 0, written_long_ = 0;
+  std::uint32_t thinning_ = 0;  // of waits that begin, one in 2^this may be written
+  std::uint32_t chance_ = 0;
 };
 
 // Which contended releases a thread measures: each lock's first ones, then about one in sixteen,
@@ -142,6 +154,9 @@ struct thread_state {
 // This thread's state, made at its first use; nullptr when the record cannot hold another thread.
 // Requires: inside an `entry`.
 thread_state* this_thread() noexcept;
+
+// How many of the record's threads have begun and not ended.
+std::uint32_t running_threads() noexcept;
 
 // The slot for (lock, kind); nullptr when the record cannot grow or the thread has too many.
 row_slot* find_row(thread_state&, std::uint32_t lock, std::uint32_t kind) noexcept;

@@ -38,7 +38,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   tries.of.holder = holder;
   tries.of.kind = wait_kind::trylock;
   tries.of.start = tries.first;
-  if (t->wait_events.allows(now)) {
+  if (t->wait_events.allows_beginning(now)) {
     tries.of.weight = 1;
     tries.of.stack = capture_stack(*t, capture_reason::wait, now);
   }

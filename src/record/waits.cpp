@@ -15,7 +15,7 @@ bool is_worth_it(const wait& w) noexcept {
 }
 
 void make_event(thread_state& t, wait& w) noexcept {
-  if (!t.wait_events.allows(w.end)) return;
+  if (!t.wait_events.allows_long(w.end)) return;
   w.weight = 1;
   w.stack = capture_stack(t, capture_reason::wait, w.end);
 }
@@ -60,7 +60,7 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
   w.holder = holder;
   w.kind = kind;
   w.start = machine::ticks();
-  if (t->wait_events.allows(w.start)) {
+  if (t->wait_events.allows_beginning(w.start)) {
     w.weight = 1;
     w.stack = capture_stack(*t, capture_reason::wait, w.start);
     if (asks_usage(*t)) w.used = thread_usage();

@@ -2,7 +2,6 @@
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: how many threads run, for budgets.
-//   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
 #include "record/threads.h"
 
 #include <syncopate/machine/processor_mask.h>

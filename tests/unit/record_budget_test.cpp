@@ -1,4 +1,4 @@
-// record_budget_test.cpp -- what a thread may spend on events and stacks, by times that are made up.
+// record_budget_test.cpp -- what a thread may spend on events and stacks, by made-up times.
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -108,6 +108,13 @@ class Notes:
         until = "" if known else ", and times are until its last wait: its end was not seen"
         return f"the program {state}{lag}{until}"
 
+    def was_replaced(self) -> bool:
+        """Whether the process became another program by exec, and went on without this record."""
+        flags = self.of.record.header.flags
+        return bool(flags & recordformat.REPLACED) or (
+            not flags & recordformat.FINISHED and bool(self._became())
+        )
+
     def _became(self) -> str:
         """The record of the program that the process became by exec, which lies beside its own; ""
         where there is none."""

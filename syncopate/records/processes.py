@@ -15,6 +15,7 @@ def of(records: list[dict]) -> dict:
     total = sum(results["thread_time_ns"] for results in records)
     numbers = {id(results): number for number, results in enumerate(records)}
     return {
+        "count": how_many([results["process"] for results in records]),
         "thread_time_ns": total,
         "lost_ns": lost,
         "lost_share": lost / total if total else 0.0,
@@ -61,6 +62,15 @@ def in_order(records: list[dict]) -> Iterator[tuple[int, dict]]:
     for results in records:  # those that are each other's parents, as of reused numbers
         if id(results) not in seen:
             yield 0, results
+
+
+def how_many(processes: list[dict]) -> int:
+    """How many processes these records are of: one that has called exec() has several, and those
+    of other machines, or containers, may have the same number."""
+    alike: dict[int, dict[int, bool]] = defaultdict(dict)
+    for process in processes:
+        alike[process["id"]][id(process)] = process["replaced"]
+    return sum(max(1, sum(not each for each in of.values())) for of in alike.values())
 
 
 def _worst(results: dict) -> str | None:
@@ -135,8 +145,7 @@ def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
         "also_called": [each for each in called if each != first["called"]],
         "place": first["place"],
         "object": first["object"],
-        # One that has called exec() has several records.
-        "processes": len({process["id"] for process, _ in rows}),
+        "processes": how_many([process for process, _ in rows]),
         "shared": sorted(objects),
         "in_memory": "shared" if objects else _own(locks),
         "members": len(objects) + own,

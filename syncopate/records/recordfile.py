@@ -8,23 +8,19 @@ import math
 import operator
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
 from syncopate.records import histogram
-from syncopate.records.recordchunks import RecordChunks, text_of
+from syncopate.records.recordchunks import text_of
+from syncopate.records.recordcounts import RecordCounts
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
     BY_KERNEL,
-    CALL,
-    CAME_LAST,
     CONFLICT_ROW,
     CONFLICTS,
-    ELISION,
-    ELISION_COUNTS,
     ENDED,
     ENOUGH_NS,
     EVENT,
@@ -33,9 +29,6 @@ from syncopate.records.recordformat import (
     GAVE_UP,
     GIVES_UP_AFTER_NS,
     HOLD,
-    HOLDER,
-    HOLDER_COUNTS,
-    IN_VAIN,
     KILLED,
     KIND_NAMES,
     LOCK_ENTRY,
@@ -43,19 +36,14 @@ from syncopate.records.recordformat import (
     MAPS,
     OPEN_CALLERS,
     PACKED_ROW,
-    PAGES_COUNTS,
     READ_AGAIN,
-    RELEASE,
     REPLACED,
     ROW_HISTOGRAM,
-    ROW_KIND,
     ROWS,
     SITE_ENTRY,
     SITE_ROW,
     SITE_ROWS,
     SITES,
-    SPECULATION,
-    SPECULATION_COUNTS,
     STACK_ENTRY,
     STACKS,
     THREAD_ENTRY,
@@ -63,7 +51,6 @@ from syncopate.records.recordformat import (
     UNSAFE_CALLS,
     UNSAFE_ROW,
     WAIT,
-    WAIT_ROW,
     Conflict,
     Event,
     Lock,
@@ -125,7 +112,7 @@ class _Turn:
         return chosen
 
 
-class Record(RecordChunks):
+class Record(RecordCounts):
     """One open record. Items come chunk by chunk; nothing is read before it is asked for."""
 
     def __init__(self, path: str, now_ns: int | None = None, shown_as: str | None = None):
@@ -139,7 +126,6 @@ class Record(RecordChunks):
         self._retold: Mapping[int, Retold] = {}  # by lock id
         self._parked: Mapping[int, Parked] = {}  # the same
         self._more_locks: Sequence[Lock] = ()  # which those were put aside for
-        self._other_rows: dict[int, list[tuple[int, int]]] | None = None  # by kind: thread, place
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = 0
@@ -349,66 +335,6 @@ class Record(RecordChunks):
                     ticks,
                     packed,
                 )
-
-    def _rows_of(self, wanted: int) -> Iterator[tuple[int, tuple]]:
-        """Thread, and fields, of the rows of one kind that no wait is: mostly few."""
-        if self._other_rows is None:
-            self._other_rows = defaultdict(list)
-            for kind, thread, used, offset in self._chunks:
-                if kind != ROWS:
-                    continue
-                view = memoryview(self._data)[offset : offset + used * WAIT_ROW.size]
-                for index, (of_row,) in enumerate(ROW_KIND.iter_unpack(view)):
-                    if of_row not in KIND_NAMES:
-                        at = offset + index * WAIT_ROW.size
-                        self._other_rows[of_row].append((thread, at))
-        for thread, at in self._other_rows[wanted]:
-            yield thread, WAIT_ROW.unpack_from(self._data, at)
-
-    def calls(self) -> Iterator[tuple[int, int, int, int]]:
-        """Thread, number of a system call, how often the thread was blocked in it, and ticks."""
-        for thread, f in self._rows_of(CALL):
-            yield thread, f[0], f[2], f[3]
-
-    def last_arrivals(self) -> Iterator[tuple[int, int, int]]:
-        """Thread, barrier's id, how often that thread came last there."""
-        for thread, f in self._rows_of(CAME_LAST):
-            yield thread, f[0], f[2]
-
-    def releases(self) -> Iterator[Row]:
-        """How often each thread released a lock while others waited, and how long that took."""
-        for thread, f in self._rows_of(RELEASE):
-            yield Row(thread, *f[:5], ROW_HISTOGRAM.pack(*f[5:]))
-
-    def gaps(self, kind: int) -> Iterator[Row]:
-        """OUTSIDE: how often and how long each thread worked between two of its sections of a lock,
-        estimated from some; AWAY: the same of being in other waits or asleep between them; INSIDE:
-        of sections that did not lose their processor."""
-        for thread, f in self._rows_of(kind):
-            yield Row(thread, *f[:5], ROW_HISTOGRAM.pack(*f[5:]))
-
-    def holders(self) -> Iterator[tuple[int, int, dict[str, int]]]:
-        """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and
-        how many did not; and of how many the new pages are known (format.h's holder_count)."""
-        for thread, f in self._rows_of(HOLDER):
-            counts = dict(zip((*HOLDER_COUNTS, *PAGES_COUNTS), f[5:]))
-            given = {"held_ticks": f[3], "given_ticks": counts["given"] * f[4]}
-            yield thread, f[0], {"watched": f[2], **counts, **given}
-
-    def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
-        """Lock id, and what became of its elided sections in one thread."""
-        for _, f in self._rows_of(ELISION):
-            yield f[0], dict(zip(ELISION_COUNTS, f[5:]))
-
-    def speculations(self) -> Iterator[tuple[int, dict[str, int]]]:
-        """Lock id, and what became of one thread's runs ahead of it."""
-        for _, f in self._rows_of(SPECULATION):
-            yield f[0], dict(zip(SPECULATION_COUNTS, f[5:]))
-
-    def in_vain(self) -> Iterator[tuple[int, int]]:
-        """Lock id, and how many of one thread's waits for it ended without it."""
-        for _, f in self._rows_of(IN_VAIN):
-            yield f[0], f[2]
 
     def choose(self, most: int) -> Choice:
         """Which events to read, where there are more than that: of those that took long, which are

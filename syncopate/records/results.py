@@ -106,6 +106,7 @@ class Results:
             "at_conditions": self.notes.at_conditions(),
             "more_threads": self.notes.has_more_threads(),
             "only_openmp": self.notes.has_only_openmp(),
+            "replaced": self.notes.was_replaced(),
             "quiet_children": header.quiet_children,
             "processors": header.processors,
             "processor_limit": waiting.processor_limit(header.measured),

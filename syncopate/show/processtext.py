@@ -14,7 +14,7 @@ def show(console, view: dict) -> None:
     rows = view["tree"]
     share = percent(view["lost_share"]) if view["thread_time_ns"] else "-"
     lost, total = duration(view["lost_ns"]), duration(view["thread_time_ns"])
-    known = len({each["id"] for each in rows})
+    known = view["count"]
     have = f"process{'es' * (known != 1)} with a record"
     if quiet := view["quiet"]:
         have += f" ({count(quiet)} more, forked, came to nothing that is recorded)"

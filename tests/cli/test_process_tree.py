@@ -272,7 +272,7 @@ def one_lock(name: str, shared: list[str], start: int, addresses: tuple = ("0x10
     lock = {"name": name, "called": name, "place": "", "object": "mutex", "shared": shared,
             "addresses": [*addresses], "members": 1, "acquisitions": 0, "counted": False,
             "contended": 1, "lost_ns": 10}  # fmt: skip
-    process = {"id": next(NUMBERS), "started": begin, "duration_ns": 10**9}
+    process = {"id": next(NUMBERS), "started": begin, "duration_ns": 10**9, "replaced": False}
     return {"process": process, "locks": [lock]}
 
 
@@ -306,7 +306,9 @@ def test_what_is_alike_but_not_shared_is_not_one_object():
     assert rows(of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x0"], 7)) == [(1, 1, 0)] * 2
     assert rows(of("a", [], 0), of("a", [], 0)) == [(2, 2, 0)]
     again = of("a", [], 0), of("a", [], 2)
-    again[1]["process"]["id"] = again[0]["process"]["id"]  # by exec
+    again[1]["process"]["id"] = again[0]["process"]["id"]
+    assert rows(*again) == [(2, 2, 0)]  # of two machines, or containers
+    again[0]["process"]["replaced"] = True  # by exec
     assert rows(*again) == [(1, 2, 0)]
     bridged = (of("a", ["0:1 7 +0x0"], 0), of("b", ["0:1 7 +0x8"], 0))
     assert rows(*bridged, of("c", ["0:1 7 +0x0", "0:1 7 +0x8"], 0)) == [(3, 2, 2)]

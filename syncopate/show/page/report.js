@@ -115,13 +115,12 @@ const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
   ["Taken", (l) => l.acquisitions ? number(l.acquisitions) : "-"]];
 function fillTree(choose) {
-  const { tree, locks, quiet, lost_ns, lost_share, thread_time_ns } = data.processes;
+  const { count, tree, locks, quiet, lost_ns, lost_share, thread_time_ns } = data.processes;
   at("tree").hidden = tree.length < 2;
   if (tree.length < 2) return;
-  const known = number(new Set(tree.map((p) => p.id)).size);
   const others = quiet ? ` (${number(quiet)} more, forked, came to nothing that is recorded)` : "";
-  const have = `process${known === "1" ? "" : "es"} with a record`;
-  at("tree-lost").textContent = `${known} ${have}${others}, lost to locks: ` +
+  const have = `process${count === 1 ? "" : "es"} with a record`;
+  at("tree-lost").textContent = `${number(count)} ${have}${others}, lost to locks: ` +
     `${percent(lost_share)} of all thread time (${duration(lost_ns)} of ` +
     `${duration(thread_time_ns)})`;
   fillTable(at("processes"), PROCESS_COLUMNS, tree);

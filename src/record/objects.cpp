@@ -207,7 +207,9 @@ void take_back(lock_entry& e) noexcept {
 void begin_hold(const void* object, std::uint32_t id, std::uint32_t weight) noexcept {
   entry inside;  // a signal handler's locks would find a hold half begun
   thread_state* const t = inside ? this_thread() : nullptr;
-  if (t != nullptr) t->holds.begin(object, 0, id, weight, asking::always);
+  if (t == nullptr) return;
+  end_wait_if_left(*t);
+  t->holds.begin(object, 0, id, weight, asking::always);
 }
 
 own_count& own_count_of(thread_state& t, const void* object) noexcept {

@@ -107,6 +107,7 @@ void tell_all() noexcept {
   if (thread_state* const t = local.state) {
     end_tries(*t);
     flush(*t);
+    end_wait_if_left(*t);
     tell_capture_ticks(*t);
   }
   tell_all_counts();

@@ -235,7 +235,8 @@ void thread_end() noexcept {
   end_tries(*t);
   t->told = {};
   flush(*t);
-  publish(t->entry->open.since, 0u);  // of a wait that was canceled
+  if (t->entry->open.since != 0 && t->waits_at != 0) end_left_wait(*t);  // by pthread_exit()
+  publish(t->entry->open.since, 0u);
   tell_capture_ticks(*t);
   tell_counts(*t);
   t->holds.drop_all();

@@ -128,8 +128,9 @@ struct thread_state {
   event_budget wait_events, hold_events;
   hold_samples holds;
   std::uint32_t gap_chance;  // releases.cpp
-  wait told;     // under way, told by a language's run-time library (told.h); start 0: none
-  wait pending;  // over, but not yet in its row
+  wait told;  // under way, told by a language's run-time library (told.h); start 0: none
+  std::uintptr_t waits_at;  // frame of the latest wait_begin(); 0: its thread may do more meanwhile
+  wait pending;             // over, but not yet in its row
   bool is_pending;
   vain_tries tries;
   waited_futexes futexes;
@@ -196,6 +197,14 @@ void forget_threads() noexcept;
 
 // Writes the pending wait of this thread out (waits.cpp).
 void flush(thread_state&) noexcept;
+// Ends the wait that is under way, or was left: without what was waited for (waits.cpp).
+void end_left_wait(thread_state&) noexcept;
+// The same if the thread has jumped out of it, from a signal handler.
+inline void end_wait_if_left(thread_state& t) noexcept {
+  const open_wait& open = t.entry->open;
+  if (open.since != 0 && open.end == 0 && t.waits_at != 0 && has_left(t.stack, t.waits_at))
+    end_left_wait(t);
+}
 // Ends a wait by failed trylocks that is under way (tries.cpp).
 void end_tries(thread_state&) noexcept;
 

@@ -33,6 +33,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   if (tries.spins) return publish(t->entry->open.end, now);
   if (++tries.count < enough) return;
   flush(*t);
+  end_wait_if_left(*t);
   tries.spins = true;
   tries.of.id = known_id(id);
   tries.of.holder = holder;

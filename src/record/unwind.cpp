@@ -90,6 +90,25 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
+struct way_out {
+  std::uintptr_t frame;
+  stack_bounds bounds;
+  unsigned frames;
+  bool is_above, knows;
+};
+
+// A handler's stack may be a part of the thread's own, so that all frames are looked at.
+_Unwind_Reason_Code look_out(_Unwind_Context* context, void* argument) {
+  constexpr unsigned most_frames = 1000;
+  way_out& out = *static_cast<way_out*>(argument);
+  int is_interrupted = 0;
+  _Unwind_GetIPInfo(context, &is_interrupted);
+  const std::uintptr_t at = _Unwind_GetCFA(context);
+  out.knows = is_interrupted == 0 && ++out.frames < most_frames;
+  out.is_above |= at > out.frame && at >= out.bounds.low && at < out.bounds.high;
+  return out.knows ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
 // Adds callers to the `depth` return addresses in `pc` by following saved frame pointers, until
 // the chain leaves [low, high) or stops going upwards; returns the new depth. What it reads are
 // other functions' frames, which the address sanitizer would take for an error.
@@ -155,6 +174,12 @@ unsigned walk_stack(const stack_bounds& bounds, std::uint64_t (&pc)[stack_depth]
   w = {pc, 0, stack_depth, 0, bounds, true, 0, nullptr, 0};
   _Unwind_Backtrace(visit, &w);
   return w.depth;
+}
+
+bool has_left(const stack_bounds& bounds, std::uintptr_t frame) noexcept {
+  way_out out{frame, bounds, 0, false, false};
+  _Unwind_Backtrace(look_out, &out);
+  return out.knows && out.is_above;
 }
 
 void prepare_unwinding() noexcept {

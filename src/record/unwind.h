@@ -33,6 +33,10 @@ struct trail {
 unsigned walk_stack(const stack_bounds&, std::uint64_t (&pc)[stack_depth], trail* noted = nullptr,
                     std::uintptr_t from = 0) noexcept;
 
+// Whether the calling thread has come out of what it did within `frame`, by a jump: it is in no
+// signal handler, and one of its frames lies above. False where that is not known.
+[[nodiscard]] bool has_left(const stack_bounds&, std::uintptr_t frame) noexcept;
+
 // Once, in start(): reads SYNCOPATE_STACKS, finds our own code's range, warms up the unwinder.
 void prepare_unwinding() noexcept;
 

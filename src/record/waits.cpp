@@ -56,6 +56,7 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
   if (t == nullptr || t->told.start != 0) return w;
   if (trying_for != nullptr) end_tries(*t);
   flush(*t);
+  end_wait_if_left(*t);
   w.id = known_id(id);
   w.holder = holder;
   w.kind = kind;
@@ -67,8 +68,35 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
     // This overlaps with the wait; what it took is our cost, not blamed on the lock.
     w.start = machine::ticks();
   }
+  t->waits_at = kind == wait_kind::barrier
+                    ? 0  // of OpenMP's regions: the thread runs them
+                    : reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   tell_open(*t, w, from);
   return w;
+}
+
+static bool is_for_lock(wait_kind kind) noexcept {
+  using enum wait_kind;
+  for (const wait_kind lost :
+       {mutex, mutex_relock, read, write, spinlock, semaphore_lock, futex_lock})
+    if (kind == lost) return true;
+  return false;
+}
+
+void end_left_wait(thread_state& t) noexcept {
+  const open_wait& open = t.entry->open;
+  wait w;
+  w.start = open.since;
+  w.end = machine::ticks();
+  w.id = open.lock;
+  w.holder = open.holder;
+  w.stack = open.stack;
+  w.weight = open.stack != 0 ? 1 : 0;
+  w.kind = static_cast<wait_kind>(open.kind);
+  note_waited(t, w);
+  write_wait(t, w);
+  if (is_for_lock(w.kind)) count_in_vain(t, w.id);
+  publish(t.entry->open.since, 0u);
 }
 
 void wait_end(wait& w, const void* object) noexcept {

@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <csetjmp>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -123,6 +125,74 @@ TEST(RecordOpenWaits, WhoTriesAgainLateHadGivenUp) {
   });
   EXPECT_EQ(status, 0);
 }
+
+// ---- waits that a signal handler leaves ---------------------------------------------------------
+
+sigjmp_buf out_of_wait;
+object handlers_lock;
+
+void jump_out(int) { ::siglongjmp(out_of_wait, 1); }
+void take_and_return(int) { handlers_lock.uncontended_round(); }
+
+// A lock call that waits for ever, were it not for the signal.
+[[gnu::noinline]] record::wait wait_for_signal(object& lock, void (*handler)(int)) {
+  record::wait w = record::wait_begin(wait_kind::mutex, lock.id(), 77);
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
+  ::sigaction(SIGALRM, &action, nullptr);
+  std::raise(SIGALRM);
+  return w;
+}
+
+// Takes the lock further down the stack than anybody has waited.
+[[gnu::noinline]] void take_below(object& lock, unsigned depth) {
+  char room[1024];
+  if (depth != 0) take_below(lock, depth - 1);
+  else lock.uncontended_round();
+  asm volatile("" : : "r"(room) : "memory");  // no tail call
+}
+
+TEST(RecordOpenWaits, AWaitThatAHandlerHasJumpedOutOfIsOverAtTheNextCall) {
+  for (const unsigned depth : {0u, 10u}) {
+    scratch dir;
+    const int status = in_child([&] {
+      const std::string path = dir.file();
+      if (!record::start(path.c_str(), "futex", "park")) return 2;
+      static object lock, other;
+      if (::sigsetjmp(out_of_wait, 1) == 0) wait_for_signal(lock, jump_out);
+      EXPECT_HERE(entry_in(path).open.since != 0 && waits_in(path, wait_kind::mutex) == 0);
+      take_below(other, depth);
+      EXPECT_HERE(entry_in(path).open.since == 0 && waits_in(path, wait_kind::mutex) == 1);
+      EXPECT_HERE(waits_in(path, wait_kind::in_vain) == 1);
+      record::finish();
+      return 0;
+    });
+    EXPECT_EQ(status, 0) << depth;
+  }
+}
+
+TEST(RecordOpenWaits, AWaitGoesOnWhileAHandlerRuns) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static object lock;
+    static char handlers_stack[1 << 16];
+    stack_t other{.ss_sp = handlers_stack, .ss_flags = 0, .ss_size = sizeof handlers_stack};
+    for (const bool has_own_stack : {false, true}) {
+      if (has_own_stack) ::sigaltstack(&other, nullptr);
+      handlers_lock = {};  // its first acquisition comes to the recorder
+      record::wait w = wait_for_signal(lock, take_and_return);
+      EXPECT_HERE(entry_in(path).open.since != 0 && waits_in(path, wait_kind::mutex) == 0);
+      record::wait_refused(w);
+    }
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// ---- who holds ----------------------------------------------------------------------------------
 
 TEST(RecordOpenWaits, LocksHeldForReadingAreNamed) {
   scratch dir;

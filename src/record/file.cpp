@@ -168,12 +168,17 @@ void let_go(std::size_t keep) noexcept {
   file.fd = -1;
 }
 
-// Arguments may hold passwords: leaves the program's name.
-template <std::size_t size>
-void redact(char (&command)[size]) noexcept {
+// Arguments may hold passwords: leaves the program's name. A process that wrote a title over them,
+// as servers do, has them in its first word: then its executable is its name.
+template <std::size_t size, std::size_t of_path>
+void redact(char (&command)[size], const char (&executable)[of_path]) noexcept {
   constexpr char instead[] = "(arguments left out)";
+  static_assert(of_path + sizeof instead < size);
+  const bool has_title =
+      std::strchr(command, ' ') != nullptr && std::strcmp(command, executable) != 0;
+  if (has_title) std::memcpy(command, executable, of_path);
   char* const rest = command + ::strnlen(command, size - sizeof instead - 1) + 1;
-  const bool any = *rest != 0;
+  const bool any = has_title || *rest != 0;
   std::memset(rest, 0, static_cast<std::size_t>(command + size - rest));
   if (any) std::memcpy(rest, instead, sizeof instead);
 }
@@ -194,7 +199,7 @@ void fill_header(file_header& h) noexcept {
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
   sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
   const char* const asked = std::getenv("SYNCOPATE_REDACT");
-  if (asked != nullptr && std::strcmp(asked, "0") != 0) redact(h.command);
+  if (asked != nullptr && std::strcmp(asked, "0") != 0) redact(h.command, h.executable);
   publish(h.bytes_used, sizeof h);
   std::memcpy(h.magic, magic, sizeof h.magic);
 }

@@ -143,7 +143,8 @@ def main(arguments: list[str]) -> int:
     optiontable.complain(environ)
     meters = energy.Session()
     begin = time.monotonic()
-    status = run_and_wait(path, command, environ, meters, Looks(record))
+    looks = Looks(record, keeps_commands(options))
+    status = run_and_wait(path, command, environ, meters, looks)
     keep_measured(record, meters, time.monotonic() - begin)
     return leave_as(status, is_kept(record, named, options))
 
@@ -151,6 +152,12 @@ def main(arguments: list[str]) -> int:
 def redacts(options: dict) -> bool:
     """Whether arguments are left out: for recorders that read no variables."""
     return "--redact" in options or os.environ.get("SYNCOPATE_REDACT", "") not in {"", "0"}
+
+
+def keeps_commands(options: dict) -> bool:
+    """Whether what processes call themselves may be kept: where nobody's arguments are left out, as
+    the library does for any value but 0."""
+    return "--redact" not in options and os.environ.get("SYNCOPATE_REDACT", "0") == "0"
 
 
 def record_from_outside(options: dict, command: list[str]) -> int:
@@ -166,7 +173,8 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     watch = Watch(record, redacts(options))
     environ = dict(os.environ)
     optiontable.complain(environ)
-    status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
+    looks = Looks(record, keeps_commands(options))
+    status = run_and_wait(path, command, environ, meters, looks, watch.begin)
     watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
     kept = is_kept(record, named, options)
@@ -221,7 +229,8 @@ def record_running(options: dict, words: list[str]) -> int:
         recorder = jvm.JvmRecorder(process, record, lasts, redact)
     else:
         recorder = kernelview.KernelRecorder(process, record, lasts, redact=redact)
-    looks, progress, begun = Looks(record), Progress(), time.monotonic()
+    looks = Looks(record, keeps_commands(options))
+    progress, begun = Progress(), time.monotonic()
     of_all = f" of {lasts:g}" if lasts else ""
     while not recorder.ended():
         event = signal.sigtimedwait({*ending, signal.SIGCHLD}, looks.period)
@@ -313,7 +322,8 @@ def go_on(arguments: list[str]) -> int:
     before = {number for number in range(1, signal.NSIG) if mask >> (number - 1) & 1}
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
-    meters, looks = energy.Session.without_meters(), Looks(record)
+    meters = energy.Session.without_meters()
+    looks = Looks(record, keeps_commands(options))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if status is None:
         looks.look()

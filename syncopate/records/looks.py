@@ -17,8 +17,9 @@ SHARE = 0.005  # of the time that looking may take
 class Looks:
     """The looks at the record of one program, and of its children."""
 
-    def __init__(self, record: str):
-        self._record = record
+    def __init__(self, record: str, with_commands: bool = False):
+        """`with_commands`: what each process calls itself by now is kept, arguments and all."""
+        self._record, self._with_commands = record, with_commands
         self._next = 0.0  # when the next one is due
         self._begun = time.monotonic()
 
@@ -40,7 +41,7 @@ class Looks:
         for path in [self._record, *recordstamps.children_of(self._record)]:
             with contextlib.suppress(Failure, OSError):
                 if live.is_record(path):
-                    openwaits.look(path)
+                    openwaits.look(path, self._with_commands)
         self._next = time.monotonic() + (time.process_time() - begin) / SHARE
 
     def ended(self, process: int, when: int | None = None) -> None:

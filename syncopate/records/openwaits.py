@@ -20,6 +20,7 @@ from syncopate.base.units import duration
 from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling
+from syncopate.records.recordchunks import REDACTED
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import KIND_NAMES, LOST_KINDS, Lock, OpenWait, Thread
 
@@ -144,14 +145,16 @@ def cycles(waits: dict[int, Waiting]) -> list[list[int]]:
 # ---- looking at a process that runs ----
 
 
-def look(path: str) -> None:
+def look(path: str, with_command: bool = False) -> None:
     """Puts into the record of a running process who holds the locks that are waited for just now,
-    and the times of its threads.
+    and the times of its threads; and its command, where that is not to be left out.
 
     Only the process's own memory says the one. Changes nothing where it cannot be read.
     """
     record = Record(path)
     _keep_times(path, record)
+    if with_command:
+        _keep_command(path, record)
     old_enough = record.end_ticks - LOOK_AFTER_NS / record.ns_per_tick
     before = [each for each in record.threads() if _is_worth_a_look(each, old_enough)]
     if not before or not record.runs:
@@ -221,6 +224,23 @@ def times_of(process: int, thread: Thread) -> tuple[int, int] | None:
         return None
     before = 1000 * thread.cpu_before_us
     return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
+
+
+def _keep_command(path: str, record: Record) -> None:
+    """Servers write over their arguments what each process is for, as nginx's workers do when they
+    have begun. What was left out stays so."""
+    if not record.runs:
+        return
+    try:
+        with open(f"/proc/{record.header.process_id}/cmdline", "rb") as file:
+            now = file.read(recordformat.COMMAND_BYTES - 1).rstrip(b"\0")
+    except OSError:  # it has just ended
+        return
+    with open_plain(path, change=True) as file:
+        known = os.pread(file.fileno(), recordformat.COMMAND_BYTES, recordformat.COMMAND_AT)
+        if now and now != known.rstrip(b"\0") and REDACTED.encode() not in known:
+            whole = now.ljust(recordformat.COMMAND_BYTES, b"\0")
+            os.pwrite(file.fileno(), whole, recordformat.COMMAND_AT)
 
 
 def _keep_names(path: str, record: Record) -> None:

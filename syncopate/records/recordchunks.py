@@ -65,9 +65,12 @@ class RecordChunks:
 
     def redact(self) -> None:
         """Leaves out the program's arguments, as `record --redact` does (src/record/file.cpp)."""
-        if len(self.header.command) > 1:
-            command = [self.header.command[0], REDACTED]
-            self.header = self.header._replace(command=command)
+        name = self.header.command[0] if self.header.command else ""
+        # A process that wrote a title over its arguments has them in its first word.
+        has_title = " " in name and name != shown(self.header.executable)
+        if has_title or len(self.header.command) > 1:
+            name = shown(self.header.executable) if has_title else name
+            self.header = self.header._replace(command=[name, REDACTED])
             self._is_redacted = True
 
     def pieces(self) -> Iterator[bytes]:
@@ -78,6 +81,9 @@ class RecordChunks:
         BYTES_USED.pack_into(start, BYTES_USED_AT, self.header.bytes_used)
         if self._is_redacted:
             program = bytes(start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES]).split(b"\0", 1)[0]
+            executable = os.fsencode(self.header.executable)
+            if b" " in program and program != executable:
+                program = executable
             command = program + b"\0" + REDACTED.encode()
             start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES] = command[:COMMAND_BYTES].ljust(
                 COMMAND_BYTES, b"\0"

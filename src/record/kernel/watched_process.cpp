@@ -111,6 +111,19 @@ void watched_process::had_before(std::uint64_t cpu_ns, std::uint64_t delay_ns) {
   t.delay_before = delay_ns;
 }
 
+namespace {
+
+// As record/file.cpp leaves them out.
+std::string without_arguments(const std::string& command, const char* executable) {
+  std::string name = command.c_str();
+  const bool has_title = name.find(' ') != std::string::npos && name != executable;
+  if (!has_title && name.size() + 1 >= command.size()) return command;
+  if (has_title) name = executable;
+  return name + '\0' + "(arguments left out)";
+}
+
+}  // namespace
+
 void watched_process::fill_header(bool redact, std::uint64_t since) {
   file_header& h = file_.header();
   h.process_id = process_;
@@ -127,8 +140,7 @@ void watched_process::fill_header(bool redact, std::uint64_t since) {
   if (::readlink(proc(process_, "exe").c_str(), h.executable, sizeof h.executable - 1) < 0)
     h.executable[0] = 0;
   std::string command = read_all(proc(process_, "cmdline"));
-  if (const std::size_t end = command.find('\0'); redact && end + 1 < command.size())
-    command = command.substr(0, end + 1) + "(arguments left out)";
+  if (redact) command = without_arguments(command, h.executable);
   copy_text(h.command, command);
   std::memcpy(h.magic, magic, sizeof h.magic);
 }

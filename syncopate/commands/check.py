@@ -59,6 +59,9 @@ CLASHES = [
 ]
 LIMITS = ("executions", "seconds", "preemptions", "random")
 NUMBERS = (*LIMITS, "jobs")
+# What the program does, not what is left of it: an optimizer drops reads of what is not used, and
+# with them their races, and accesses to blocks that it can do without.
+AS_WRITTEN = "-O0"
 SECONDS = 20  # of a scenario of the shipped tests, unless an option says otherwise
 SOUNDLY = "spurious=0"  # the shipped tests' waits are all in loops
 
@@ -79,7 +82,9 @@ def main(arguments: list[str]) -> int:
             return _check_shipped(command, options, environ, folder)
         if modeled.is_source(command[0]):
             compiler = options.get("--compiler")
-            path = modeled.compile_source(command[0], "explored", compiler, folder)
+            path = modeled.compile_source(
+                command[0], "explored", compiler, folder, level=AS_WRITTEN
+            )
         else:
             modeled.refuse_compiler("check", options)
             path = modeled.find(command[0], "explored")

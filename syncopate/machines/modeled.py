@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +21,40 @@ def is_source(name: str) -> bool:
     return os.path.splitext(name)[1] in SOURCES
 
 
+# A compiler's two names, for C and for C++; with others around them ("arm-linux-gcc-12").
+_TWO_NAMES = {"cc": ("gcc", "clang", "cc"), "c++": ("g++", "clang++", "c++")}
+_A_NAME = re.compile(r"(.*/)?((?:[\w.]+-)*)(gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(-[\d.]+)?")
+
+
+def for_language(compiler: str, command: str) -> str:
+    """The same compiler under its name for that language (c++ or cc), where that one is there: gcc
+    links no C++ program, and g++ takes a .c file for C++. `compiler` may hold other words."""
+    words = compiler.split()
+    for place, word in enumerate(words):
+        found = _A_NAME.fullmatch(word)
+        if not found:
+            continue
+        folder, prefix, name, suffix = (part or "" for part in found.groups())
+        pair = next(names for names in zip(*_TWO_NAMES.values(), strict=True) if name in names)
+        wanted = folder + prefix + pair[command == "c++"] + suffix
+        if shutil.which(wanted):
+            return " ".join([*words[:place], wanted, *words[place + 1 :]])
+    return compiler
+
+
 def compile_source(
-    path: str, machine: str, compiler: str | None, folder: str, *, shared: bool = False
+    path: str,
+    machine: str,
+    compiler: str | None,
+    folder: str,
+    *,
+    shared: bool = False,
+    level: str = "-O2",
 ) -> str:
     """Compiles one file for the machine into `folder`. Returns: the program's path.
 
     shared: as a shared object, which a client is (src/model/front/program/client.h).
+    level: of optimization.
 
     Raises a Failure when the compiler does; its own messages have been shown by then.
     """
@@ -33,7 +63,7 @@ def compile_source(
     stem, extension = os.path.splitext(os.path.basename(path))
     command = SOURCES[extension]
     target = os.path.join(folder, stem)
-    words = [f"--machine={machine}", "-O2", path, "-o", target, "-pthread"]
+    words = [f"--machine={machine}", level, path, "-o", target, "-pthread"]
     if command == "c++":
         words.insert(1, "-std=c++20")
     if shared:
@@ -41,7 +71,7 @@ def compile_source(
         words = [*words, "-shared", "-fPIC"]
         words[words.index("-o") + 1] = target
     if compiler:
-        words.insert(0, f"--compiler={compiler}")
+        words.insert(0, f"--compiler={for_language(compiler, command)}")
     if cxx.main(command, words) != 0:
         raise Failure(f"{path}: does not compile for the {machine} machine; see above", FAILED)
     return target

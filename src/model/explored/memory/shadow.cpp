@@ -244,6 +244,21 @@ const access_record* shadow::races_with(engine::address at, std::size_t bytes, t
   return for_known(at >> granule_bits, (end + 7) >> granule_bits, none) ? nullptr : &found_;
 }
 
+bool shadow::is_written(engine::address at, std::size_t bytes) {
+  const engine::address end = at + bytes;
+  const auto nobody = [&](const cell& c, engine::address granule) {
+    const engine::address low = granule << granule_bits;
+    const engine::address first = std::max(at, low), last = std::min<engine::address>(end, low + 8);
+    const unsigned mask = (0xffu >> (8 - (last - first))) << (first - low);
+    const auto wrote = [&](const access_record& old) {
+      return (old.bytes & mask) != 0 && (old.how == touch::write || old.how == touch::atomic_write);
+    };
+    return std::none_of(c.records, c.records + c.count, wrote) &&
+           std::none_of(c.more.begin(), c.more.end(), wrote);
+  };
+  return !for_known(at >> granule_bits, (end + 7) >> granule_bits, nobody);
+}
+
 const shadow::freed_block* shadow::freed_in(engine::address at, std::size_t bytes) const noexcept {
   for (const freed_block& b : freed_)
     if (at < b.start + b.bytes && b.start < at + bytes) return &b;

@@ -43,6 +43,9 @@ class shadow {
   // The first byte that the answer is about.
   [[nodiscard]] engine::address raced_at() const noexcept { return raced_at_; }
 
+  // Whether somebody has written any of these bytes since their block or their function is there.
+  [[nodiscard]] bool is_written(engine::address at, std::size_t bytes);
+
   // What an access would race with, among those so far. Records nothing.
   [[nodiscard]] const access_record* races_with(engine::address at, std::size_t bytes, touch how,
                                                 std::uint8_t thread, const clock& happened);

@@ -2,6 +2,7 @@
 #include "lifetimes.h"
 
 #include "model/front/program/layout.h"
+#include "model/front/program/unwritten.h"
 
 #include <algorithm>
 #include <string>
@@ -104,6 +105,23 @@ void lifetimes::check_order_behind(const heap_block& b, address at, const char* 
              std::string(what) + " and the allocation of the memory by thread " +
                  std::to_string(b.thread) + " are not ordered",
              from, b.where, at);
+}
+
+bool lifetimes::is_of_other(address at) {
+  if (const heap_block* const b = heap_.block_of(at)) return b->thread != threads_.current();
+  const thread& me = threads_.running();
+  return at < me.stack_low || at >= me.stack_high;
+}
+
+// (Memory that nobody fills, as that of static variables, never looks unwritten.)
+void lifetimes::check_written(address at, std::size_t bytes, bool is_atomic, place from) {
+  if (!instrument::unwritten::are(at, bytes) || shadow_.is_written(at, bytes)) return;
+  if (!is_atomic && !is_of_other(at)) return;
+  const heap_block* const block = heap_.block_of(at);
+  ends_.fail(
+      failure_kind::check,
+      std::string(is_atomic ? "an atomic access" : "a read") + " of memory that nobody has written",
+      from, block != nullptr ? block->where : nullptr, at);
 }
 
 void lifetimes::fail_freed(address at, std::size_t bytes, const char* what, place from) {

@@ -31,6 +31,10 @@ class lifetimes {
     if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
   }
 
+  // Fails if nobody has written what the running thread reads: an atomic variable, or a plain one
+  // of another thread. (What is its own may be half of what it is about to write.)
+  void check_written(address at, std::size_t bytes, bool is_atomic, place from);
+
   // The atomic variable there, as it is now or from now on.
   [[nodiscard]] location_id location_of(address, unsigned bytes, place);
 
@@ -61,6 +65,7 @@ class lifetimes {
  private:
   [[nodiscard]] const clock& known() const { return memory_.of(threads_.current()).happened; }
   void note_stack(address, const char* what, place);
+  [[nodiscard]] bool is_of_other(address);
   void check_alive(thread_index owner, address, const char* what, place);
   void check_locals(thread_index owner, address, const char* what, place);
   void check_allocated(address at, const char* what, place from) {

@@ -183,6 +183,7 @@ class machine final : private ends {
   std::uint32_t turn_since(std::uint32_t reads);
   [[nodiscard]] address end_of_stack(thread_index) const;
   void clear_stack(thread_index);
+  void touch_plain(address, std::size_t bytes, engine::kind, place);
 
   // impatience.cpp
   [[nodiscard]] std::vector<look> places_of_turn(const std::vector<visit>&);

@@ -88,6 +88,7 @@ void machine::record_reading(step& s) {
 }
 
 word machine::finish_read(step& s, const operation& op, std::memory_order order) {
+  lifetimes_.check_written(op.at, op.bytes, true, op.from);
   touch_atomic(op, false);
   const bool sc = order == std::memory_order_seq_cst;
   record_reading(s);
@@ -309,6 +310,13 @@ bool machine::reads_again(address at, bool writes, place from) {
 }
 
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
+  const bool is_scalar = bytes == 2 || bytes == 4 || bytes == 8;
+  if (!options_.optimized && what == engine::kind::read && is_scalar && !tx_.runs())
+    lifetimes_.check_written(at, bytes, false, from);
+  touch_plain(at, bytes, what, from);
+}
+
+void machine::touch_plain(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
   if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return tx_.access(at, bytes, writes, from);
@@ -338,7 +346,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
 
 // What was there before it has been written is not known any more: it may be something else.
 void machine::access_by_call(address at, std::size_t bytes, engine::kind what, place from) {
-  access(at, bytes, what, from);
+  touch_plain(at, bytes, what, from);
   if (what == engine::kind::write) forget_visits();
 }
 

@@ -45,6 +45,9 @@ struct options {
   bool htm = true;     // hardware transactions
   bool claims = true;  // order that annotations claim is believed
 
+  // The program was compiled with optimization: it may read what it does not use. No option.
+  bool optimized = false;
+
   bool progress = false;   // a line every 2 seconds, also when standard error is no terminal
   unsigned weaken = 0;     // SYNCOPATE_WEAKEN: the ordered access site to make relaxed; 0: none
   std::string sites;       // SYNCOPATE_SITES: the file for the list of sites; empty: none

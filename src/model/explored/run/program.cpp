@@ -182,6 +182,7 @@ const options& program_options() {
   static const options all = [] {
     options o = options_from_environment();
     o.progress |= ::isatty(STDERR_FILENO) != 0;
+    o.optimized = instrument::what_is_unseen().optimized;
     return o;
   }();
   return all;

@@ -16,6 +16,7 @@
 
 #include "model/front/compiler/entered.h"
 #include "model/front/program/layout.h"
+#include "model/front/program/unwritten.h"
 
 #include <algorithm>
 #include <cstring>
@@ -45,12 +46,15 @@ std::span<const unsigned char> machine::program_stack() const {
   return {reinterpret_cast<const unsigned char*>(t.stands), end - t.stands};
 }
 
-// A new thread's stack is nothing but zeros, as far as a loop may be compared: what an execution
-// before has left there would be taken for this one's.
+// A new thread's stack is always the same, as far as a loop may be compared: what an execution
+// before has left there would be taken for this one's. It begins with what nobody has written.
 void machine::clear_stack(thread_index t) {
+  using namespace instrument::unwritten;
   const thread& who = threads_[t];
+  if (end_of_stack(t) - who.stack_low >= of_stack)
+    fill(reinterpret_cast<void*>(end_of_stack(t) - of_stack), of_stack);
   if (who.deepest < who.stack_low || who.deepest >= who.stack_high) return;
-  const address end = end_of_stack(t);
+  const address end = end_of_stack(t) - of_stack;
   if (who.deepest >= end) return;
   const std::size_t bytes = std::min<std::size_t>(end - who.deepest, most_stack);
   std::memset(reinterpret_cast<void*>(end - bytes), 0, bytes);

@@ -1,6 +1,7 @@
 // malloc.cpp -- what malloc and its relatives do on the machines with an engine: the program's
 // blocks come from its own heap (heap.h), the machine's from the C library. A block is freed by
 // where it lies.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,6 +15,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/malloc_seam.h"
 #include "model/front/program/identity.h"
+#include "model/front/program/unwritten.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -52,7 +54,12 @@ void* allocate(std::size_t bytes, std::size_t alignment, engine::place where,
     errno = ENOMEM;
     return nullptr;
   }
-  if (zeroed != nullptr) *zeroed = got.zeroed;
+  if (zeroed != nullptr) {
+    *zeroed = got.zeroed;
+  } else if (engine::runs_again()) {
+    const engine_scope inside;
+    unwritten::fill(got.start, std::min(bytes, unwritten::of_block));
+  }
   if (in_transaction()) {
     const engine_scope inside;
     running->transaction.allocated.push_back(got.start);

@@ -77,7 +77,12 @@ SYNCOPATE_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t 
 SYNCOPATE_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
   return aligned_or_null(alignment, bytes, SYNCOPATE_CALLER);
 }
+// (Unlike memalign, whatever rounds up an alignment that C does not know.)
 SYNCOPATE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
   return aligned_or_null(alignment, bytes, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {

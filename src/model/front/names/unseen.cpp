@@ -1,7 +1,7 @@
 // unseen.cpp -- see unseen.h. In the section .syncopate.unseen of each file stand strings: a place
 // of inline assembly, by the compilers' plugins (compiler/gcc, compiler/clang), or "*", by
-// builtins.h, for a file that was compiled without one. Which functions are called, its table of
-// symbols says.
+// builtins.h, for a file that was compiled without one, or "O", for one compiled with optimization.
+// Which functions are called, its table of symbols says.
 #include "model/front/names/unseen.h"
 
 #include <algorithm>
@@ -83,6 +83,10 @@ void read_symbols(unseen& all, Elf* elf, Elf_Scn* section, const GElf_Shdr& head
 }
 
 void add(unseen& all, std::string_view text) {
+  if (text == "O") {
+    all.optimized = true;
+    return;
+  }
   if (text == "*") {
     all.structs = true;
     return;

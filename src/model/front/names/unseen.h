@@ -9,6 +9,7 @@ namespace syncopate::instrument {
 struct unseen {
   std::vector<std::string> assembly;  // where it stands, if it may touch memory: "queue.c:12"
   std::vector<std::string> calls;     // functions of the C library whose writes nobody knows of
+  bool optimized = false;             // some file was compiled with optimization
   bool structs = false;  // some file was compiled without the plugin that shows those in calls
 };
 

@@ -26,6 +26,14 @@ __asm__(
     ".popsection\n");
 #endif
 
+/* An optimizer may read ahead, and leave out what is not used: who judges a program has to know. */
+#if !defined(__ASSEMBLER__) && defined(__OPTIMIZE__)
+__asm__(
+    ".pushsection .syncopate.unseen,\"MS\",@progbits,1\n"
+    ".asciz \"O\"\n"
+    ".popsection\n");
+#endif
+
 /* The processor's time stamp is the machine's, by a compiler's function or by the instruction in
  * assembly: a macro of the assembler goes before the instruction of its name. Around the call it
  * steps over the red zone (lea -128(%rsp), %rsp and back), in bytes for both syntaxes. */

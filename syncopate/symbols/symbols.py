@@ -147,6 +147,7 @@ class Symbolizer:
         self._without_symbols: set[_Module] = set()
         layers: dict[int, tuple[int, int, int, str]] = {}
         writable: set[int] = set()
+        self._of_code: set[str] = set()  # paths of what code was mapped from
         lines = maps.split("\n")
         self.told = ToldNames(lines)
         for line in lines:
@@ -155,6 +156,8 @@ class Symbolizer:
                 start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
                 layers[start] = (start, end, offset, _unescaped(found[5]))
                 (writable.add if "w" in found[3] else writable.discard)(start)
+                if "x" in found[3]:
+                    self._of_code.add(layers[start][3])
             elif build := _BUILD.fullmatch(line):
                 start, bias = int(build[1], 16), int(build[2], 16)
                 if start in layers:
@@ -383,6 +386,8 @@ class Symbolizer:
                 return None  # that is said, of all
             if path.startswith("/dev/") or "/memfd:" in path or _is_data(module.path):
                 return None
+            if module.path not in self._of_code:
+                return None  # a file of data has none, be it gone, as a server's logs in memory
             return f"{path} cannot be read: no names from it"
         if module.is_other:
             both = module.build_id, module.identity.build_id or "none"

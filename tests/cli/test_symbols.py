@@ -213,6 +213,9 @@ def test_changed_and_missing_modules_are_noted(program):
     gone = Symbolizer("1000-2000 r-xp 00000000 08:01 7 /no/such/lib.so\n")
     assert gone.frames(0x1234)[0].function.startswith("lib.so+0x")
     assert gone.notes == ["/no/such/lib.so cannot be read: no names from it"]
+    # No code was in it: a server's log in memory, which it removes when it ends.
+    data = Symbolizer("1000-2000 rw-s 00000000 08:01 7 /no/such/Log.888ab411b2dc6ae9\n")
+    assert data.variable(0x1234) and data.notes == []
 
 
 def test_cplusplus_names():

@@ -24,18 +24,19 @@ LARGE = 0.02  # of all thread time: what is worth a line
 FEW_LOOKS = 3  # that found something: fewer may be by chance
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
 # System calls of x86-64 by number, as a record of the kernel's view has them; others that block are
-# input and output, or wait for some.
+# input and output, or wait for some. select() and poll() of no files are nanosleep() and pause().
 STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24: "runnable"}
-# mmap, mprotect, munmap, brk, mremap, madvise, mlock and its kin: all change the map of the
-# process's memory, one thread at a time.
+# mmap, mprotect, munmap, brk, mremap, madvise, mlock and its kin, mbind, migrate_pages, move_pages,
+# process_madvise: all change the map of a process's memory, or what lies there.
 STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 329), "memory")
+STATE_OF_CALL |= dict.fromkeys((237, 256, 279, 440), "memory")
 # ptrace; clone, vfork and clone3, of which vfork waits for exec; exit and exit_group.
 STATE_OF_CALL |= {101: "child", 56: "child", 58: "child", 435: "child"}
 STATE_OF_CALL |= {60: "ending", 231: "ending"}
 # fcntl and flock; membarrier, prctl, sched_setscheduler, sched_setaffinity, perf_event_open,
-# seccomp and bpf; restart_syscall, where what it goes on with began before the recording.
+# seccomp, bpf, unshare and setns; restart_syscall, where what it goes on with began before.
 STATE_OF_CALL |= {72: "file_locks", 73: "file_locks", 219: "resumed"}
-STATE_OF_CALL |= dict.fromkeys((324, 157, 144, 203, 298, 317, 321), "kernel")
+STATE_OF_CALL |= dict.fromkeys((324, 157, 144, 203, 298, 317, 321, 272, 308), "kernel")
 # pause, rt_sigsuspend and rt_sigtimedwait; semop, semtimedop, msgsnd and msgrcv.
 STATE_OF_CALL |= dict.fromkeys((34, 130, 128), "signals")
 STATE_OF_CALL |= dict.fromkeys((65, 220, 69, 70), "system_v")

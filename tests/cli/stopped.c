@@ -1,4 +1,5 @@
-// stopped.c -- one thread waits for a lock until a time, one sleeps, one polls. Meanwhile a child stops the process for a while, and lets it go on.
+// stopped.c -- one thread waits for a lock until a time, one sleeps, one polls a pipe. Meanwhile a
+// child stops the process for a while, and lets it go on.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -29,7 +30,10 @@ static void* sleeps(void* unused) {
   return unused;
 }
 static void* polls(void* unused) {
-  poll(NULL, 0, wait_ms);
+  int ends[2];
+  if (pipe(ends) != 0) return unused;
+  struct pollfd one = {ends[0], POLLIN, 0};
+  poll(&one, 1, wait_ms);
   return unused;
 }
 

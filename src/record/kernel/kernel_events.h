@@ -10,6 +10,7 @@ enum kernel_event_type {
   event_exit,      // a thread ended: exit_event
   event_fork,      // a process began: fork_event
   event_exec,      // a process runs another program now: exit_event
+  event_shares,    // a thread waits for what processes share, in no futex call: event_head alone
 };
 
 // Bits of waiting_thread::flags.
@@ -62,6 +63,7 @@ struct waiting_thread {
   unsigned int last_call;    // number of the system call that it was blocked in last
   unsigned long long early;  // the last time that it was woken before `begun` was set; 0: never
   unsigned int early_waker, early_flags;  // `waker` and `waker_flags` of that
+  unsigned int is_told, unused;           // whether its event_shares was
   unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that
   struct blocked_sum blocked;  // since it was in another one
   struct user_registers registers;

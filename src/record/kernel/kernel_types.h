@@ -55,10 +55,22 @@ enum {
   state_stopped = 4,
   state_traced = 8,
   of_x32 = 0x40000000,  // of a system call
+  call_poll = 7,
+  call_select = 23,
+  call_pause = 34,
+  call_nanosleep = 35,
   call_exit = 60,
+  call_semop = 65,
+  call_msgsnd = 69,
+  call_msgrcv = 70,
+  call_fcntl = 72,
+  call_flock = 73,
   call_futex = 202,
   call_restart = 219,  // goes on with what a signal interrupted, its arguments in their registers
+  call_semtimedop = 220,
   call_exit_group = 231,
+  call_pselect = 270,
+  call_ppoll = 271,
   call_futex_waitv = 449,
   call_futex_wake = 454,
   call_futex_wait = 455,
@@ -77,4 +89,20 @@ enum {
 static __always_inline bool waits_in(u32 command) {
   return command == futex_wait || command == futex_wait_bitset || command == futex_lock_pi ||
          command == futex_lock_pi2 || command == futex_wait_requeue_pi;
+}
+
+// Whether it waits for what processes share.
+static __always_inline bool is_of_processes(u32 call) {
+  return call == call_semop || call == call_semtimedop || call == call_msgsnd ||
+         call == call_msgrcv || call == call_fcntl || call == call_flock;
+}
+
+// What a call that looks at files waits for when it is given none: time, or a signal.
+static __always_inline u32 without_files(u32 call, const struct pt_regs* regs) {
+  bool is_timed;
+  if (call == call_poll && regs->si == 0) is_timed = (int)regs->dx >= 0;
+  else if (call == call_ppoll && regs->si == 0) is_timed = regs->dx != 0;
+  else if ((call == call_select || call == call_pselect) && regs->di == 0) is_timed = regs->r8 != 0;
+  else return call;
+  return is_timed ? call_nanosleep : call_pause;
 }

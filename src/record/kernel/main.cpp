@@ -206,6 +206,9 @@ void recorder::take(const event_head& e) {
     case event_thread:
       if (auto* p = of(e.process)) p->thread_began(e);
       break;
+    case event_shares:
+      if (auto* p = of(e.process)) p->has_something_to_tell();
+      break;
     case event_exit: exits(reinterpret_cast<const exit_event&>(e)); break;
     case event_fork:
       origins_[reinterpret_cast<const fork_event&>(e).child] = {e.process, e.time};

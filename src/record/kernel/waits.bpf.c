@@ -148,7 +148,7 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
   w->waker = 0;
   w->flags = 0;
   w->waker_flags = 0;
-  w->call = call < most_calls ? call : no_call;
+  w->call = call < most_calls ? without_files(call, regs) : no_call;
   if (task->thread_info.status & is_32_bit || (call & of_x32 && call >> 32 == 0))
     w->call = other_call;
   if (w->call == call_futex && waits_in(regs->si & futex_command)) {
@@ -239,6 +239,26 @@ static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread
   bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline void fill_head(struct event_head* head, u32 type, struct task_struct* task) {
+  head->type = type;
+  head->process = task->tgid;
+  head->thread = task->pid;
+  head->weight = 1;
+  head->time = bpf_ktime_get_ns();
+}
+
+// What needs no more words than its type, and who does it.
+static __always_inline int tell(u32 type, u64 how, struct task_struct* task) {
+  struct event_head* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
+    return 0;
+  }
+  fill_head(e, type, task);
+  bpf_ringbuf_submit(e, how);
+  return 0;
+}
+
 // The thread has a processor again, at `now`.
 static __always_inline void end_wait(struct waiting_thread* w, u32 thread, u64 now) {
   // Nobody was seen to wake it since it left: then who did was there before (on_waking).
@@ -308,6 +328,10 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
   }
   barrier();
   w->since = now;
+  if (is_of_processes(w->call) && !w->is_told) {
+    w->is_told = 1;
+    tell(event_shares, BPF_RB_NO_WAKEUP, task);
+  }
 }
 
 SEC("tp_btf/sched_switch")
@@ -387,29 +411,10 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   return 0;
 }
 
-static __always_inline void fill_head(struct event_head* head, u32 type, struct task_struct* task) {
-  head->type = type;
-  head->process = task->tgid;
-  head->thread = task->pid;
-  head->weight = 1;
-  head->time = bpf_ktime_get_ns();
-}
-
-static __always_inline int tell_thread(struct task_struct* task) {
-  struct event_head* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
-  if (!e) {
-    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
-    return 0;
-  }
-  fill_head(e, event_thread, task);
-  bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
-  return 0;
-}
-
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   if (!is_recorded(parent->tgid) || child->flags & is_kernels_own) return 0;
-  if (child->tgid == parent->tgid) return tell_thread(child);
+  if (child->tgid == parent->tgid) return tell(event_thread, BPF_RB_FORCE_WAKEUP, child);
   if (!follows) return 0;
   const u32 process = child->tgid;
   const u8 yes = 1;

@@ -216,6 +216,7 @@ void watched_process::name(thread_state& t, std::uint32_t thread) {
 }
 
 void watched_process::thread_began(const event_head& e) {
+  told_ = true;
   thread_state& t = thread_of(e.thread);
   t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks) - t.lived;
   // Who begins a thread may have chosen processors for all before.

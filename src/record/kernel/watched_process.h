@@ -54,6 +54,7 @@ class watched_process {
 
   std::uint32_t id() const { return process_; }
   bool has_told() const { return told_; }
+  void has_something_to_tell() { told_ = true; }
   bool has_threads() const { return !threads_.empty(); }
   record_file& file() { return file_; }
 

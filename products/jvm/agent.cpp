@@ -143,17 +143,27 @@ void JNICALL on_entered(jvmtiEnv*, JNIEnv*, jthread, jobject) {
   recorder->wait_ends(late, holder.thread, holder.stack);
 }
 
-// Of Object.wait(), and of what is made of it. Thread.join() is, before 19.
+// Whether it is Thread.join(), which is made of Object.wait().
+bool is_join(JNIEnv* env, jobject on) {
+  static const jclass of = [env] {
+    const jclass local = env->FindClass("java/lang/Thread");
+    return static_cast<jclass>(env->NewGlobalRef(local));
+  }();
+  return env->IsInstanceOf(on, of) && joins();
+}
+
+// Of Object.wait(), and of what is made of it.
 void JNICALL on_wait(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on, jlong timeout) {
   if (!recording.load(std::memory_order_acquire)) return;  // [R]
   note_thread(env, thread);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
   const object what = monitor(env, on);
-  const bool is_thread = what.kind == record::object_kind::thread;
+  const bool for_thread = is_join(env, on);
   holder = {};
-  recorder->wait_begins({is_thread ? record::wait_kind::join : record::wait_kind::condition,
-                         is_thread ? what.kind : record::object_kind::condition, what.number, stack,
-                         0, timeout > 0, false});
+  recorder->wait_begins(
+      {for_thread ? record::wait_kind::join : record::wait_kind::condition,
+       for_thread ? record::object_kind::thread : record::object_kind::condition, what.number,
+       stack, 0, timeout > 0, false});
 }
 
 void JNICALL on_waited(jvmtiEnv* t, JNIEnv* env, jthread thread, jobject on, jboolean) {

@@ -37,19 +37,24 @@ struct object {
   record::wait_kind wait = record::wait_kind::mutex;
   bool has_owner = false;  // an AbstractOwnableSynchronizer
 };
-// Of a monitor; of what a thread parks for, whose class says what it is.
+// Of a monitor; of what a thread parks for, whose class says what it is; of a thread that parks and
+// does not say what for. One object may be several of these.
 object monitor(JNIEnv*, jobject);
 object blocker(JNIEnv*, jobject);
-// What was one of these before.
-object known(jobject);
+object parked(JNIEnv*, jthread);
+// What threads have parked for before.
+object known_blocker(jobject);
 
 // The stack id of a thread, innermost frame first, without the first `skip`; nullptr: the caller.
 std::uint32_t stack_of(jthread, int skip = 0);
 
-// Whether the calling thread waits for the shared side of a lock, by what it has called.
+// Whether the calling thread waits for the shared side of a lock, by what it has called of Java's
+// own; whether for a thread to end.
 bool reads();
-// Whether it gives permits of a semaphore back: who takes one may wake the next that waits, too.
-bool gives_back();
+bool joins();
+// Whether it lets go of such an object as it wakes another that waits for it. Who takes one that is
+// shared, or waits for it no longer, may wake the next one, too.
+bool lets_go_of(const object&);
 
 // Puts ours in the place of Unsafe.park and unpark, or the VM's own back. Whether that worked.
 bool take_parks(JNIEnv*);

@@ -31,16 +31,23 @@ struct place_hash {
 };
 struct known_place {
   std::uint64_t number;
-  bool reads;         // a function that takes the shared side of a lock
-  bool gives_back;    // a function that gives permits of a semaphore back
-  bool is_javas_own;  // of the libraries of locks
+  bool is_javas_own;  // of the libraries of locks; of those one
+  bool reads;         // that takes the shared side of a lock
+  bool takes;         // that takes what others wait for, or gives up waiting for it
+  bool gives_back;    // that gives permits of a semaphore back
+  bool joins;         // that waits for a thread to end
   std::string text;   // Class.method:line
   std::string where;  // File.java:line
 };
 
+struct known_object {
+  object what;
+  bool is_blocker;  // `what` says what it is to those that park for it
+};
+
 constinit futex_lock table_lock;  // (pthread's would be recorded)
 std::unordered_map<place, known_place, place_hash> places;
-std::deque<object> objects;
+std::deque<known_object> objects;
 
 std::string take(char* text) {
   std::string found = text != nullptr ? text : "";
@@ -113,10 +120,13 @@ known_place describe(JNIEnv* env, const place& p) {
   if (of != nullptr) env->DeleteLocalRef(of);
   const int line = line_of(p);
   known_place found{};
-  found.reads = has(method, "Shared") || has(method, "Read");
-  found.gives_back = in == "java.util.concurrent.Semaphore" && method == "release";
   found.is_javas_own = in.starts_with("java.util.concurrent.") || has(in, ".misc.Unsafe") ||
                        in == "java.lang.Object" || in == "java.lang.Thread";
+  found.reads = found.is_javas_own && (has(method, "Shared") || has(method, "Read"));
+  found.takes =
+      found.is_javas_own && (method.starts_with("acquire") || method.starts_with("doAcquire"));
+  found.gives_back = in == "java.util.concurrent.Semaphore" && method == "release";
+  found.joins = in == "java.lang.Thread" && method == "join";
   found.text = without_package(in) + "." + method + (line != 0 ? ":" + std::to_string(line) : "");
   found.where = line != 0 ? source + ":" + std::to_string(line) : source;
   char lines[1024];
@@ -195,23 +205,25 @@ std::string shown_class(const std::string& name) {
   return found;
 }
 
-object add(JNIEnv* env, jobject on, object what, const std::string& name) {
+// Gives the object its number and tells the record its name. None has one.
+object add(JNIEnv* env, jobject on, known_object it, const std::string& name) {
   const known_place from = user(env);
   std::size_t tag = 0;
   {
     const std::scoped_lock lock(table_lock);
-    objects.push_back(what);
-    tag = objects.size();
-    what.number = objects.back().number = first_object + tag;
+    tag = objects.size() + 1;
+    it.what.number = first_object + tag;
+    objects.push_back(it);
   }
   tools->SetTag(on, static_cast<jlong>(tag));
   char line[1024];
-  const int bytes = std::snprintf(line, sizeof line, "lock %llx %s at %s\t%s\n",
-                                  static_cast<unsigned long long>(what.number), name.c_str(),
-                                  from.text.c_str(), from.where.c_str());
+  const int bytes =
+      std::snprintf(line, sizeof line, "lock %llx %s%s%s\t%s\n",
+                    static_cast<unsigned long long>(it.what.number), name.c_str(),
+                    from.text.empty() ? "" : " at ", from.text.c_str(), from.where.c_str());
   if (bytes > 0 && static_cast<std::size_t>(bytes) < sizeof line)
     recorder->names(line, static_cast<std::size_t>(bytes));
-  return what;
+  return it.what;
 }
 
 std::string class_of(JNIEnv* env, jobject on) {
@@ -221,31 +233,51 @@ std::string class_of(JNIEnv* env, jobject on) {
   return name;
 }
 
-}  // namespace
-
-object known(jobject on) {
+known_object known(jobject on) {
   jlong tag = 0;
   if (tools->GetTag(on, &tag) != JVMTI_ERROR_NONE || tag <= 0) return {};
   const std::scoped_lock lock(table_lock);
   return static_cast<std::size_t>(tag) <= objects.size()
              ? objects[static_cast<std::size_t>(tag) - 1]
-             : object{};
+             : known_object{};
 }
 
-object monitor(JNIEnv* env, jobject on) {
-  if (const object found = known(on); found.number != 0) return found;
+// As it is to those that do not park for it.
+object numbered(JNIEnv* env, jobject on, record::object_kind kind, record::wait_kind wait) {
+  object what{known(on).what.number, kind, wait, false};
+  if (what.number != 0) return what;
   const std::string name = class_of(env, on);
-  object what{0, record::object_kind::mutex, record::wait_kind::mutex, false};
-  if (name == "java.lang.Thread") what.kind = record::object_kind::thread;
-  if (name == "java.lang.Class")
-    return add(env, on, what, without_package(class_name(static_cast<jclass>(on))) + ".class");
-  return add(env, on, what, without_package(name));
+  const bool is_class = name == "java.lang.Class";
+  return add(env, on, {what, false},
+             is_class ? without_package(class_name(static_cast<jclass>(on))) + ".class"
+                      : without_package(name));
+}
+
+}  // namespace
+
+object monitor(JNIEnv* env, jobject on) {
+  return numbered(env, on, record::object_kind::mutex, record::wait_kind::mutex);
+}
+
+object parked(JNIEnv* env, jthread thread) {
+  return numbered(env, thread, record::object_kind::condition, record::wait_kind::condition);
 }
 
 object blocker(JNIEnv* env, jobject on) {
-  if (const object found = known(on); found.number != 0) return found;
+  const known_object before = known(on);
+  if (before.is_blocker) return before.what;
   const std::string name = class_of(env, on);
-  return add(env, on, of_class(env, name, on), shown_class(name));
+  object what = of_class(env, name, on);
+  what.number = before.what.number;
+  if (what.number == 0) return add(env, on, {what, true}, shown_class(name));
+  const std::scoped_lock lock(table_lock);
+  objects[what.number - first_object - 1] = {what, true};
+  return what;
+}
+
+object known_blocker(jobject on) {
+  const known_object found = known(on);
+  return found.is_blocker ? found.what : object{};
 }
 
 std::uint32_t stack_of(jthread thread, int skip) {
@@ -260,7 +292,7 @@ std::uint32_t stack_of(jthread thread, int skip) {
   return recorder->stack_id(numbers, static_cast<unsigned>(count));
 }
 
-// Whether one of the calling thread's innermost functions is of that kind.
+// Whether one of the calling thread's innermost functions is of that kind, which are Java's own.
 static bool is_within(bool known_place::*kind) {
   constexpr jint inner = 8;
   JNIEnv* const env = environment();
@@ -268,13 +300,24 @@ static bool is_within(bool known_place::*kind) {
   jint count = 0;
   if (env == nullptr || tools->GetStackTrace(nullptr, 0, inner, frames, &count) != JVMTI_ERROR_NONE)
     return false;
-  for (jint i = 0; i < count; ++i)
-    if (place_of(env, frames[i]).*kind) return true;
+  for (jint i = 0; i < count; ++i) {
+    const known_place found = place_of(env, frames[i]);
+    if (found.*kind) return true;
+    if (!found.is_javas_own) return false;
+  }
   return false;
 }
 
 bool reads() { return is_within(&known_place::reads); }
 
-bool gives_back() { return is_within(&known_place::gives_back); }
+bool joins() { return is_within(&known_place::joins); }
+
+bool lets_go_of(const object& what) {
+  using record::object_kind;
+  if (what.number == 0) return false;
+  if (what.kind == object_kind::semaphore) return is_within(&known_place::gives_back);
+  return (what.kind == object_kind::mutex || what.kind == object_kind::rwlock) &&
+         !is_within(&known_place::takes);
+}
 
 }  // namespace syncopate::jvm

@@ -1,7 +1,8 @@
 // parks.cpp -- see jvm.h. All of java.util.concurrent waits in Unsafe.park(), which is a native
 // method: of those, JVMTI lets an agent choose the function when they are bound. The class binds
 // them all again when its registerNatives() is called; so we do, and take two. What is bound
-// already is not told of; so ours are bound first, and for a moment do not know the VM's.
+// already is not told of; so ours are bound first, and for a moment do not know the VM's. Of
+// several recordings at once each has a copy of the agent, and each copy calls the next.
 //
 // The VM warns where such a call comes from nowhere in Java's own libraries. So it is made from a
 // class of ours, defined where those are (unsafe_caller below).
@@ -57,14 +58,15 @@ seen_holder holder_of(JNIEnv* env, jobject on, bool with_stack) {
   return found;
 }
 
-bool wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
+// What the calling thread parks for; no number: nothing was told.
+object wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
   jthread thread = nullptr;
   if (blocker_field == nullptr || tools->GetCurrentThread(&thread) != JVMTI_ERROR_NONE ||
       thread == nullptr)
-    return false;
+    return {};
   const jobject on = env->GetObjectField(thread, blocker_field);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
-  object what = on != nullptr ? blocker(env, on) : blocker(env, thread);
+  const object what = on != nullptr ? blocker(env, on) : parked(env, thread);
   record::wait_kind kind = what.wait;
   if (kind == record::wait_kind::write && reads()) kind = record::wait_kind::read;
   if (on != nullptr && what.has_owner) holder = holder_of(env, on, stack != 0);
@@ -72,29 +74,35 @@ bool wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
       {kind, what.kind, what.number, stack, holder.thread, timed, holder.thread != 0});
   if (on != nullptr) env->DeleteLocalRef(on);
   env->DeleteLocalRef(thread);
-  return true;
+  return what;
+}
+
+// Whether a wait that began then for what can be had ended without it: its time was over, or the
+// thread was interrupted.
+bool was_in_vain(const object& what, std::uint64_t begun, std::uint64_t limit) {
+  if (limit != 0 && now_ns() - begun >= limit) return true;
+  if (what.kind == record::object_kind::condition || what.kind == record::object_kind::barrier)
+    return false;
+  jint state = 0;
+  return tools->GetThreadState(nullptr, &state) == JVMTI_ERROR_NONE &&
+         (state & JVMTI_THREAD_STATE_INTERRUPTED) != 0;
 }
 
 void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
   const park_function real = real_park.load(std::memory_order_acquire);  // [F]
   if (real == nullptr) return;  // for a moment: it may return for no reason
-  seen_holder holder;
-  if (!recording.load(std::memory_order_acquire) ||  // [R]
-      !wait_begins(env, absolute != JNI_FALSE || time > 0, holder))
+  if (!recording.load(std::memory_order_acquire))  // [R]
     return real(env, self, absolute, time);
+  seen_holder holder;
+  const object what = wait_begins(env, absolute != JNI_FALSE || time > 0, holder);
+  if (what.number == 0) return real(env, self, absolute, time);
   const std::uint64_t begun = now_ns();
   real(env, self, absolute, time);
-  if (absolute == JNI_FALSE && time > 0 && now_ns() - begun >= static_cast<std::uint64_t>(time))
+  const bool is_limit = absolute == JNI_FALSE && time > 0;
+  if (was_in_vain(what, begun, is_limit ? static_cast<std::uint64_t>(time) : 0))
     recorder->wait_fails();
   recorder->wait_ends(recorder->wait_is_long() ? stack_of(nullptr) : 0, holder.thread,
                       holder.stack);
-}
-
-bool has_let_go_of(const object& what) {
-  using record::object_kind;
-  if (what.number == 0) return false;
-  return what.kind == object_kind::mutex || what.kind == object_kind::rwlock ||
-         (what.kind == object_kind::semaphore && gives_back());
 }
 
 // Who lets a thread go on that waits for a lock has let go of that.
@@ -103,8 +111,8 @@ void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
       blocker_field != nullptr &&  // [R]
       recorder->wants_stack(true)) {
     if (const jobject on = env->GetObjectField(thread, blocker_field)) {
-      const object what = known(on);  // else it is in no wait that was told of
-      if (has_let_go_of(what)) recorder->releases(what.kind, what.number, stack_of(nullptr));
+      const object what = known_blocker(on);  // else it is in no wait that was told of
+      if (lets_go_of(what)) recorder->releases(what.kind, what.number, stack_of(nullptr));
       env->DeleteLocalRef(on);
     }
   }
@@ -191,9 +199,11 @@ void JNICALL bind(JNIEnv* env, jclass) {
   const jmethodID all = env->GetStaticMethodID(unsafe_class, "registerNatives", "()V");
   if (all != nullptr) {
     if (takes.load(std::memory_order_acquire)) env->RegisterNatives(unsafe_class, ours, 2);  // [T]
+    // From here on as long as it takes them: another recording binds them again, too.
     tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
     env->CallStaticVoidMethod(unsafe_class, all);
-    tools->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
+    if (!takes.load(std::memory_order_acquire))  // [T]
+      tools->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
   }
   env->ExceptionClear();
 }
@@ -224,6 +234,14 @@ void call_bind(JNIEnv* env) {
   env->ExceptionClear();
 }
 
+bool is_unsafes(JNIEnv* env, jmethodID method) {
+  jclass of = nullptr;
+  if (tools->GetMethodDeclaringClass(method, &of) != JVMTI_ERROR_NONE) return false;
+  const bool found = env->IsSameObject(of, unsafe_class) != JNI_FALSE;
+  env->DeleteLocalRef(of);
+  return found;
+}
+
 void bind_again(JNIEnv* env, bool ours) {
   takes.store(ours, std::memory_order_release);  // [T]
   call_bind(env);
@@ -231,14 +249,17 @@ void bind_again(JNIEnv* env, bool ours) {
 
 }  // namespace
 
-void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID method, void* address, void** instead) {
+// The address may be that of another copy of the agent, which was asked before: that one comes
+// behind ours then.
+void JNICALL on_bind(jvmtiEnv*, JNIEnv* env, jthread, jmethodID method, void* address,
+                     void** instead) {
+  if (!takes.load(std::memory_order_acquire) || !is_unsafes(env, method)) return;  // [T]
   char *name = nullptr, *signature = nullptr;
   if (tools->GetMethodName(method, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return;
-  if (takes.load(std::memory_order_acquire) && std::strcmp(name, "park") == 0 &&
-      std::strcmp(signature, "(ZJ)V") == 0) {                                              // [T]
+  if (std::strcmp(name, "park") == 0 && std::strcmp(signature, "(ZJ)V") == 0) {
     real_park.store(reinterpret_cast<park_function>(address), std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(park);
-  } else if (takes.load(std::memory_order_acquire) && std::strcmp(name, "unpark") == 0) {  // [T]
+  } else if (std::strcmp(name, "unpark") == 0) {
     real_unpark.store(reinterpret_cast<unpark_function>(address),
                       std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(unpark);

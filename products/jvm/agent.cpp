@@ -160,10 +160,9 @@ void JNICALL on_wait(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on, jlong t
   const object what = monitor(env, on);
   const bool for_thread = is_join(env, on);
   holder = {};
-  recorder->wait_begins(
-      {for_thread ? record::wait_kind::join : record::wait_kind::condition,
-       for_thread ? record::object_kind::thread : record::object_kind::condition, what.number,
-       stack, 0, timeout > 0, false});
+  recorder->wait_begins({for_thread ? record::wait_kind::join : record::wait_kind::condition,
+                         for_thread ? record::object_kind::thread : record::object_kind::condition,
+                         what.number, stack, 0, timeout > 0, false});
 }
 
 void JNICALL on_waited(jvmtiEnv* t, JNIEnv* env, jthread thread, jobject on, jboolean) {

@@ -217,10 +217,9 @@ object add(JNIEnv* env, jobject on, known_object it, const std::string& name) {
   }
   tools->SetTag(on, static_cast<jlong>(tag));
   char line[1024];
-  const int bytes =
-      std::snprintf(line, sizeof line, "lock %llx %s%s%s\t%s\n",
-                    static_cast<unsigned long long>(it.what.number), name.c_str(),
-                    from.text.empty() ? "" : " at ", from.text.c_str(), from.where.c_str());
+  const int bytes = std::snprintf(
+      line, sizeof line, "lock %llx %s%s%s\t%s\n", static_cast<unsigned long long>(it.what.number),
+      name.c_str(), from.text.empty() ? "" : " at ", from.text.c_str(), from.where.c_str());
   if (bytes > 0 && static_cast<std::size_t>(bytes) < sizeof line)
     recorder->names(line, static_cast<std::size_t>(bytes));
   return it.what;

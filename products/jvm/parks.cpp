@@ -90,7 +90,7 @@ bool was_in_vain(const object& what, std::uint64_t begun, std::uint64_t limit) {
 
 void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
   const park_function real = real_park.load(std::memory_order_acquire);  // [F]
-  if (real == nullptr) return;  // for a moment: it may return for no reason
+  if (real == nullptr) return;                     // for a moment: it may return for no reason
   if (!recording.load(std::memory_order_acquire))  // [R]
     return real(env, self, absolute, time);
   seen_holder holder;

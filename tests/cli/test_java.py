@@ -366,7 +366,9 @@ def test_who_takes_a_lock_or_gives_up_does_not_let_go_of_it(roles, tmp_path, new
 def test_a_wait_that_an_interrupt_ends_is_in_vain(roles, tmp_path, newer):
     locks, times = roles(newer, "interrupted", tmp_path / "r")
     (lock,) = [lock for lock in locks if "ReentrantLock at" in lock["name"]]
-    assert lock["in_vain"] == lock["waits"]["mutex"]["count"] >= times
+    ended = lock["waits"]["mutex"]["count"] - lock["in_vain"]
+    assert lock["in_vain"] >= times
+    assert ended <= 2  # what Java calls a park may return for no reason
 
 
 @VMS

@@ -375,10 +375,10 @@ def test_a_wait_that_an_interrupt_ends_is_in_vain(roles, tmp_path, newer):
 def test_two_recordings_of_one_vm_see_all_of_it(vm, tmp_path, newer):
     """Of three threads two wait at any time; the second recording begins and ends later."""
     first, second = tmp_path / "first", tmp_path / "second"
-    with subprocess.Popen([*vm(newer), "crowd"], stderr=subprocess.DEVNULL) as process:
+    command, nowhere = [*vm(newer), "crowd"], subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=nowhere) as process:
         try:
-            while not jvm.runs_java(process.pid):
-                time.sleep(0.01)
+            assert process.stdout.readline() == b"ready\n"
             one = [*COMMAND, "record", "-q", "-p", str(process.pid), "--for", "2s", "-o"]
             with subprocess.Popen([*one, first]):
                 until = time.monotonic() + 60

@@ -164,6 +164,7 @@ public class Roles {
         break;
       }
       case "crowd":  // one holds it, two wait, until the process is ended
+        System.out.println("ready");
         all(3, () -> {
           for (;;) {
             lock.lock();

@@ -122,7 +122,7 @@ enum class object_kind : std::uint8_t {
 
 enum lock_flag : std::uint16_t {
   created = 1,    // an init call was seen; create_stack says where
-  destroyed = 2,  // a destroy call was seen
+  destroyed = 2,  // a destroy call was seen, or its memory has gone to another object
   used_as_lock =
       4,  // of a futex of the program's own, or a shared semaphore: by who wakes (futex_wakes.h)
 };

@@ -5,10 +5,12 @@
 //
 // Ids are used again, so that programs which make objects by the million do not fill the table:
 //   - an object at the address and of the kind of a known one, whose slot lost the id, goes on in
-//     its entry when both come from the same creation stack (or none is known for either);
-//   - a destroyed entry with a known creation stack waits in a list of that stack for the next
-//     object from there. Its counts, rows and events go on: they stand for "the objects created
-//     here", which is how a report names them anyway.
+//     its entry when both come from the same place, or one's place is not known;
+//   - an entry of a known place that is destroyed, or whose memory has gone to an object of another
+//     place, waits in a list of its own for the next object from there. Its counts, rows and events
+//     go on: they stand for "the objects of this place", which is how a report names them anyway.
+// The place of an object is the stack of its init call; without one, as std::mutex is, that of its
+// first use.
 //
 // Invariants
 //   I1  A slot's id is believed only if the entry has the object's address and is not destroyed:
@@ -31,7 +33,6 @@
 #include "record/objects.h"
 
 #include "record/address_index.h"
-#include "record/futex_wakes.h"
 #include "record/stacks.h"
 #include "record/threads.h"
 
@@ -69,54 +70,69 @@ std::uint64_t address_of(const void* object) noexcept {
   return reinterpret_cast<std::uintptr_t>(object);
 }
 
+// So many may be told apart by their first uses: a program whose every object is first used
+// elsewhere, as in a recursion, would fill the table.
+constexpr std::uint32_t most_by_first_use = 65'536;
+
+struct identity {
+  object_kind kind;
+  int type;
+  const void* object;
+  std::uint32_t* slot;  // nullptr: none
+  bool seen_created;
+  std::uint32_t create, first;  // stacks
+};
+
 // I1
 bool stands_for(const lock_entry* e, const void* object) noexcept {
   return e != nullptr && load(e->address) == address_of(object) &&
          (load(e->flags) & destroyed) == 0;
 }
 
+// I3. The entry of another object waits for the next one from its place.
+void put_by_locked(std::uint32_t id, lock_entry& e, std::uint32_t place) noexcept {
+  objects.index.erase(id, locks);
+  store(e.reserved, place != 0 ? objects.lists[place] : 0u);
+  if (place != 0) objects.lists[place] = id;
+}
+
 void retire_locked(std::uint32_t id, lock_entry& e) noexcept {
   store(e.flags, e.flags | destroyed);
   e.destroyed_ticks = machine::ticks();
   // Without a known creation stack it stays in the index, for the next object at its address.
-  if (e.create_stack == 0) {
-    store(e.reserved, 0u);
-    return;
-  }
-  objects.index.erase(id, locks);
-  store(e.reserved, objects.lists[e.create_stack]);  // I3
-  objects.lists[e.create_stack] = id;
+  if (e.create_stack == 0) store(e.reserved, 0u);
+  else put_by_locked(id, e, e.create_stack);
+}
+
+// Whether an object whose slot lost the id may be what it says.
+bool may_be(const lock_entry& e, const identity& who) noexcept {
+  if (e.create_stack != who.create) return false;
+  return who.create != 0 || who.slot == nullptr || who.first == 0 || e.first_stack == 0 ||
+         who.first == e.first_stack || locks.count() >= most_by_first_use;
 }
 
 // An id to use again for this object, 0 when there is none. Leaves the index without an entry for
 // (object, kind) unless it returns that entry.
-std::uint32_t reuse_locked(object_kind kind, const void* object, std::uint32_t create) noexcept {
-  if (const std::uint32_t id = objects.index.find(address_of(object), kind, locks)) {
+std::uint32_t reuse_locked(const identity& who) noexcept {
+  if (const std::uint32_t id = objects.index.find(address_of(who.object), who.kind, locks)) {
     lock_entry& e = *locks.at(id);
-    if (e.create_stack == create) return id;
+    if (may_be(e, who)) return id;
     if ((e.flags & destroyed) == 0) retire_locked(id, e);
-    if (e.create_stack == 0) objects.index.erase(id, locks);
+    if (e.create_stack == 0) put_by_locked(id, e, e.first_stack);
   }
-  const std::uint32_t id = create != 0 ? objects.lists[create] : 0;
-  if (id == 0) return 0;
+  const std::uint32_t place = who.create != 0 || who.slot == nullptr ? who.create : who.first;
+  const std::uint32_t id = place != 0 ? objects.lists[place] : 0;
+  if (id == 0 || locks.at(id)->create_stack != who.create) return 0;
   lock_entry& e = *locks.at(id);
-  objects.lists[create] = e.reserved;
-  store(e.address, address_of(object));
-  e.object = static_cast<std::uint8_t>(kind);
+  objects.lists[place] = e.reserved;
+  store(e.address, address_of(who.object));
+  e.object = static_cast<std::uint8_t>(who.kind);
   objects.index.insert(id, locks);
   return id;
 }
 
-struct identity {
-  object_kind kind;
-  int type;
-  const void* object;
-  bool seen_created;
-  std::uint32_t create, first;  // stacks
-};
-
 std::uint32_t register_locked(const identity& who) noexcept {
-  std::uint32_t id = reuse_locked(who.kind, who.object, who.create);
+  std::uint32_t id = reuse_locked(who);
   lock_entry* e = id != 0 ? locks.at(id) : locks.reserve();
   if (e == nullptr || (id == 0 && !objects.index.make_room(locks))) {
     if (e == nullptr && locks.count() >= most_locks) set_flag(table_full);
@@ -145,7 +161,12 @@ std::uint32_t register_object(const identity& who) noexcept {
     give_up();
     return 0;
   }
-  return register_locked(who);
+  if (who.slot == nullptr) return register_locked(who);
+  if (const std::uint32_t id = load(*who.slot); id != 0 && stands_for(locks.at(id), who.object))
+    return id;  // another thread was first
+  const std::uint32_t id = register_locked(who);
+  if (id != 0) store(*who.slot, id);
+  return id;
 }
 
 // Id of an object without a slot that is known already, else 0.
@@ -175,15 +196,13 @@ bool is_full(std::uint32_t create) noexcept {
   if (slot == nullptr)
     if (const std::uint32_t id = find_by_address(kind, object)) return id;
   const std::uint32_t tag = slot != nullptr ? load(*slot) : 0;
-  identity who{kind, type, object, is_creation_tag(tag), 0, 0};
+  identity who{kind, type, object, slot, is_creation_tag(tag), 0, 0};
   if (who.seen_created) who.create = tag & ((1u << generation_shift) - 1);
   if (is_full(who.create)) return 0;
   if (!who.seen_created)
     if (thread_state* t = this_thread())
       who.first = capture_stack(*t, capture_reason::creation, machine::ticks());
-  const std::uint32_t id = register_object(who);
-  if (slot != nullptr && id != 0) store(*slot, id);
-  return id;
+  return register_object(who);
 }
 
 // I4. Offsets below 256 only: an object's slot and count lie within the object.
@@ -250,7 +269,7 @@ std::uint32_t identify_told(object_kind kind, std::uint64_t address, std::uint32
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that is no address
   const auto* const object = reinterpret_cast<const void*>(address);
   if (const std::uint32_t id = find_by_address(kind, object)) return id;
-  return is_full(0) ? 0 : register_object({kind, 0, object, false, 0, stack});
+  return is_full(0) ? 0 : register_object({kind, 0, object, nullptr, false, 0, stack});
 }
 
 void counted(object_kind kind, int type, const void* object, std::uint32_t* slot,
@@ -315,7 +334,7 @@ void object_created(object_kind kind, int type, const void* object, std::uint32_
   if (slot != nullptr) {
     store(*slot, creation_tag(stack));
   } else {
-    register_object({kind, type, object, true, stack, 0});
+    register_object({kind, type, object, nullptr, true, stack, 0});
   }
 }
 
@@ -346,31 +365,6 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
 lock_entry* lock_of(std::uint32_t id) noexcept {
   lock_entry* e = locks.at(id);
   return e != nullptr ? e : locks.at(0);
-}
-
-bool is_used_as_lock(std::uint32_t id) noexcept {
-  const lock_entry* const e = id != 0 ? locks.at(id) : nullptr;
-  return e != nullptr && (load(e->flags) & used_as_lock) != 0;
-}
-
-wait_kind kind_of_futex(std::uint32_t id) noexcept {
-  return is_used_as_lock(id) ? wait_kind::futex_lock : wait_kind::futex;
-}
-
-void count_wait(std::uint32_t id, std::uint32_t value) noexcept {
-  lock_entry* const e = locks.at(id);
-  if (id != 0 && e != nullptr)
-    store(e->reserved, futex_wakes::of(load(e->reserved)).waited_for(value).word());
-}
-
-void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept {
-  lock_entry* const e = locks.at(id);
-  if (id == 0 || e == nullptr) return;
-  const futex_wakes now = futex_wakes::of(load(e->reserved)).with(by_waiter, one).after_round();
-  store(e->reserved, now.word());
-  const std::uint16_t flags = load(e->flags);
-  if (now.is_lock() != ((flags & used_as_lock) != 0))
-    store(e->flags, static_cast<std::uint16_t>(flags ^ used_as_lock));
 }
 
 std::uint32_t known_object(object_kind kind, const void* object) noexcept {

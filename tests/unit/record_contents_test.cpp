@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <new>
+#include <set>
 #include <thread>
 
 #include "record_support.h"
@@ -241,6 +242,45 @@ TEST(Record, MemoryUsedAgainWithoutDestroyKeepsOneEntryPerAddress) {
   const contents c = read_record(dir.file());
   EXPECT_EQ(c.locks.size(), 2u);
   EXPECT_EQ(c.acquisitions(), 1000u);
+}
+
+// A std::mutex of one class where one of another was: what happens to the one is not the other's.
+// Objects of either class share an entry.
+[[gnu::noinline]] void use_here(object& o) {
+  o.uncontended_round();
+  asm volatile("" : : : "memory");  // no tail call
+}
+[[gnu::noinline]] void use_there(object& o) {
+  o.contended_round();
+  asm volatile("" : : : "memory");
+}
+
+TEST(Record, MemoryOfAnotherClassOfObjectsIsAnotherObject) {
+  constexpr unsigned times = 100;
+  scratch dir;
+  const int status = in_child([&] {
+    static object place, other_place;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    for (unsigned i = 0; i < times; ++i) {
+      place = {};
+      use_here(place);
+      place = other_place = {};
+      use_there(place);
+      use_there(other_place);
+    }
+    record::finish();
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
+  const contents c = read_record(dir.file());
+  ASSERT_EQ(c.locks.size(), 1u + 3);
+  std::multiset<std::uint64_t> acquisitions, waits;
+  for (const auto& [id, e] : c.locks) {
+    acquisitions.insert(e.acquisitions);
+    waits.insert(c.waits(id));
+  }
+  EXPECT_EQ(acquisitions, (std::multiset<std::uint64_t>{0, times, times, times}));
+  EXPECT_EQ(waits, (std::multiset<std::uint64_t>{0, 0, times, times}));
 }
 
 TEST(Record, ACopiedSlotIsNotBelieved) {

@@ -1,7 +1,7 @@
 // futex.cpp -- syscall(SYS_futex), seen by the recorder only.
 //
 // A futex word says neither what it is nor who holds it. Whether it is used as a lock is told by
-// who wakes its waiters (record/objects.h, futex_wakes); one that the kernel itself hands on
+// who wakes its waiters (record/wakes.cpp); one that the kernel itself hands on
 // (FUTEX_LOCK_PI) is a lock anyway. Beside it, syscall() of SYS_exit_group and of exec's numbers,
 // behind which nothing is to be recorded any more (exit.cpp, exec.cpp).
 #include <syncopate/machine.h>

@@ -71,7 +71,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "declared": lock["declared"],
         "called": called(lock),
         "members": lock["members"],
-        "cost": _cost(lock, results["process"]["more_threads"]),
+        "cost": _cost(lock, results),
         "lost_share": lock["lost_share"],
         "gain": _gain(most, told, results, meant),
         "may_be_meant": meant,
@@ -181,11 +181,13 @@ def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> st
     return words
 
 
-def _cost(lock: dict, more_threads: bool) -> str:
+def _cost(lock: dict, results: dict) -> str:
+    more_threads = results["process"]["more_threads"]
     waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
     threads = lock["threads_lost"]
+    of_all = lockfigures.of_which_time(results)
     return (
-        f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
+        f"{percent(lock['lost_share'])} of {of_all} ({duration(lock['lost_ns'])}):"
         f" {count(threads)} thread{'s' * (threads != 1)}{' or more' * more_threads} waited"
         f" {'once' if waits == 1 else f'{count(waits)} times'},{_in_vain(lock)}"
         f" {_how_long(lock, waits)}"

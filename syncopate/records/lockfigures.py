@@ -220,6 +220,11 @@ def others_had_processors(results: dict) -> bool:
     return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
 
 
+def of_which_time(results: dict) -> str:
+    """Of what shares are that are told of all its threads."""
+    return "these threads' time" if results["process"]["only_openmp"] else "all thread time"
+
+
 def life(thread: dict, results: dict) -> int:
     """How long it was there, as far as it was recorded."""
     end = results["process"]["duration_ns"] if thread["end_ns"] is None else thread["end_ns"]

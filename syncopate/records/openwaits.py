@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.since import zip_equal
-from syncopate.base.units import duration
+from syncopate.base.units import duration, several
 from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling
@@ -474,9 +474,12 @@ def shown(results: dict) -> list[dict]:
 
 def sentences(results: dict) -> list[str]:
     """Deadlocks, and the first of the waits that are not over."""
+    waits = shown(results)
+    more = [f"{several(len(waits) - SHOWN, 'more wait')} not over: in --json"]
     return [
         *[deadlock["sentence"] for deadlock in results["deadlocks"]],
-        *map(sentence, shown(results)[:SHOWN]),
+        *map(sentence, waits[:SHOWN]),
+        *more * (len(waits) > SHOWN),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from syncopate.base.units import about, percent
 from syncopate.records import account, javawaits
+from syncopate.records.lockfigures import of_which_time
 from syncopate.records.recordformat import LOST_KINDS
 
 GOOD, PLAIN = "bold green", "bold"  # styles: nothing is wrong; it is not known
@@ -14,7 +15,8 @@ def say_that_none_costs_much(console, results: dict) -> None:
     """Where threads waited for locks, and none of these is told of above."""
     if not results["lost_ns"] or any(w["kind"] in LOST_KINDS for w in results["open_waits"]):
         return
-    recorded = account.unseen(results) >= account.LARGE or not account.is_explained(results)
+    recorded = results["process"]["only_openmp"]
+    recorded |= account.unseen(results) >= account.LARGE or not account.is_explained(results)
     style = PLAIN if recorded else GOOD
     told = f"Nothing to do about {'the locks that are recorded' if recorded else 'locks'}:"
     told += " waiting for them took"
@@ -23,14 +25,20 @@ def say_that_none_costs_much(console, results: dict) -> None:
         style = PLAIN
     if account.awaits_locks(results):
         told, style = f"{javawaits.OUTSIDE}, threads waited for locks for", PLAIN
-    console.print(f"\n{told} {about(results['lost_share'])} of all thread time.", style=style)
+    console.print(
+        f"\n{told} {about(results['lost_share'])} of {of_which_time(results)}.", style=style
+    )
 
 
 def say_that_none_waited(console, results: dict) -> None:
+    process = results["process"]
+    if process["only_openmp"]:
+        none = "\nNo thread waited for a lock of OpenMP's; others are not recorded."
+        console.print(none, style=PLAIN)
+        return
     if account.is_explained(results):
         _say_that_all_is_told(console, results)
         return
-    process = results["process"]
     if process["goroutines"]:
         which = "of Go's runtime" if process["recorder"] == "kernel" else "that is recorded"
         console.print(

@@ -8,7 +8,7 @@ import textwrap
 from syncopate.base import terminal
 from syncopate.base.units import count, duration, percent, several
 from syncopate.records import account, openwaits, processes, waiting
-from syncopate.records.lockfigures import named_processors
+from syncopate.records.lockfigures import named_processors, of_which_time
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.show import lockcolumns, processtext, quiettext, runtext, transactiontext
@@ -156,10 +156,6 @@ def _how_many(results: dict) -> str:
     return f"{count(threads)} thread{'s' * (threads != 1)}{more}{some}"
 
 
-def _whose(results: dict) -> str:
-    return "these threads'" if results["process"]["only_openmp"] else "all thread"
-
-
 def _heading(console, results: dict) -> None:
     process = results["process"]
     console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
@@ -170,7 +166,7 @@ def _heading(console, results: dict) -> None:
     )
     if not results["transactions"]:
         console.print(
-            f"Lost to locks: {percent(results['lost_share'])} of {_whose(results)} time"
+            f"Lost to locks: {percent(results['lost_share'])} of {of_which_time(results)}"
             f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})"
             + account.perhaps_other(results),
             style="bold",

@@ -16,7 +16,7 @@ from planted_record import (
 
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
-from syncopate.records import findings
+from syncopate.records import findings, openwaits
 
 
 def test_what_it_costs(tmp_path):
@@ -304,3 +304,22 @@ def test_that_nobody_waited_is_said_of_what_is_told(tmp_path, futex):
     assert ("but perhaps within 8.5 % of all thread time, which may hide some" in text) == bool(
         futex
     )
+
+
+def test_shares_are_of_the_threads_that_are_recorded(tmp_path):
+    """Of OpenMP's calls alone: other threads are not in the record."""
+    of = Planted()
+    of.builder.flags |= 1024
+    sleeps(of)
+    (found,) = of.findings(tmp_path)
+    assert found["cost"].startswith("5.0 % of these threads' time (400 ms): 8 threads waited")
+
+
+@pytest.mark.parametrize("waits", [8, 9, 11])
+def test_waits_that_are_not_over_are_told_or_counted(waits):
+    each = {"thread": "a/1", "lock": "m", "place": "", "waited_ns": 5, "holders": [],
+            "kind": "mutex"}  # fmt: skip
+    process = {"finished": False}
+    lines = openwaits.sentences({"process": process, "deadlocks": [], "open_waits": [each] * waits})
+    more = {8: [], 9: ["1 more wait not over: in --json"], 11: ["3 more waits not over: in --json"]}
+    assert lines[8:] == more[waits]

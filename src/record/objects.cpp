@@ -21,7 +21,8 @@
 //       lock_entry::reserved is the next one's id.
 //   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are, and
 //       how many acquisitions add_remainders() has added, which the next sampled one stands for as
-//       well; of futexes, which are in no list and have neither, how they are woken (futex_wakes).
+//       well; of futexes and of semaphores that processes share, which are in no list and have
+//       neither, how they are woken (futex_wakes).
 //   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
 //       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
 //       Of locks without a slot, which are known by their address alone, as long as that is it.
@@ -212,6 +213,13 @@ void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
   const std::uint64_t to_count = address_of(count_at) - address_of(object);
   if (slot == nullptr || to_slot > 255 || to_count > 255) return;
   store(e.reserved, std::uint32_t{1} << 16 | static_cast<std::uint32_t>(to_slot << 8 | to_count));
+}
+
+// I4. Semaphores that processes share are always woken one by one.
+bool says_places(std::uint8_t object, std::uint32_t reserved) noexcept {
+  constexpr std::uint32_t one_by_one = 1u << 20;
+  return object != static_cast<std::uint8_t>(object_kind::futex) && (reserved & 0x10000) != 0 &&
+         (reserved & one_by_one) == 0;
 }
 
 // I4. What was added ahead is taken back.
@@ -445,9 +453,7 @@ void add_remainders() noexcept {
   for (std::uint32_t id = 1; id < count; ++id) {
     const lock_entry& e = *locks.at(id);
     const std::uint32_t places = load(e.reserved);
-    if ((load(e.flags) & destroyed) != 0 || (places & 0x10000) == 0 ||
-        e.object == static_cast<std::uint8_t>(object_kind::futex))
-      continue;
+    if ((load(e.flags) & destroyed) != 0 || !says_places(e.object, places)) continue;
     batch[n].id = id;
     batch[n].to_slot = static_cast<std::uint8_t>(places >> 8);
     batch[n].to_count = static_cast<std::uint8_t>(places);

@@ -380,6 +380,24 @@ TEST(Record, ObjectsWhoseMemoryIsGoneDoNotHurtTheEnd) {
   EXPECT_NE(c.header.flags & record::finished, 0u);
 }
 
+// What is kept of their wakes could look like where a count is.
+TEST(Record, ASharedSemaphoresMemoryIsNoCount) {
+  scratch dir;
+  const int status = in_child([&] {
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    static std::uint32_t memory[64];
+    memory[0] = record::identify(record::object_kind::semaphore, 0, memory, nullptr);
+    memory[1] = 200;
+    for (unsigned i = 0; i != 64; ++i) record::shared_semaphore_posted(memory, false, 0);
+    record::shared_semaphore_taken(memory);
+    for (unsigned i = 0; i != 4; ++i) record::shared_semaphore_posted(memory, false, 0);
+    record::finish();
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(read_record(dir.file()).acquisitions(), 0u);
+}
+
 TEST(Record, ThreadsAreAnnouncedNamedAndEnded) {
   scratch dir;
   const int status = in_child([&] {

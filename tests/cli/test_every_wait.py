@@ -204,6 +204,64 @@ def test_what_threads_wait_for_as_they_end_is_seen(tmp_path):
     assert all(thread["end_ns"] for thread in found["threads"][1:])
 
 
+LEFT_BEHIND = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t robust;
+static unsigned word;
+static volatile int held, stop;
+static void* leave(void* x) {
+  pthread_mutex_lock(&robust);
+  return x;
+}
+static void* hold(void* x) {
+  syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, 0, 0, 0);
+  for (held = 1; !stop;) usleep(1000);
+  syscall(SYS_futex, &word, FUTEX_UNLOCK_PI, 0, 0, 0, 0);
+  return x;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&robust, &attributes);
+  for (int i = 0; i < 10; i++) {
+    pthread_create(&thread, 0, leave, 0);
+    pthread_join(thread, 0);
+    if (pthread_mutex_lock(&robust) != EOWNERDEAD) return 1;
+    pthread_mutex_consistent(&robust);
+    pthread_mutex_unlock(&robust);
+  }
+  pthread_create(&thread, 0, hold, 0);
+  while (!held) usleep(1000);
+  for (int i = 0; i < 3; i++) {
+    struct timespec soon;
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_sec += (soon.tv_nsec += 20000000) / 1000000000;
+    soon.tv_nsec %= 1000000000;
+    if (syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, &soon, 0, 0) == 0) return 1;
+  }
+  stop = 1;
+  return pthread_join(thread, 0);
+}
+"""
+
+
+def test_what_an_ended_thread_has_left_is_not_waited_for(tmp_path):
+    """A robust mutex; and who did not get a lock within its time has waited in vain."""
+    program = compile_c(LEFT_BEHIND, tmp_path / "left", "-O2", "-g", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    locks = [lock for lock in found["locks"] if lock["object"] in ("mutex", "futex")]
+    assert [lock["called"] for lock in locks] == ["word"]
+    assert locks[0]["in_vain"] == 3
+
+
 def test_attempts_far_apart_are_no_wait(program, tmp_path):
     found, _ = recorded([program, "polling"], tmp_path / "r")
     assert "trylock" not in waits_of(found)

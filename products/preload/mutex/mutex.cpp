@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <linux/futex.h>
+
 #include "posix/mutex.h"
 #include "preload/base/export.h"
 #include "preload/base/real.h"
@@ -42,8 +44,9 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
   };
   // The lock word tells whether there is anything to wait for. A trylock first would not do: on a
   // robust mutex that is not recoverable glibc's changes the mutex.
+  // Of a robust one that a thread has left behind, it has the mark of that, and no thread's id.
   mutex_object& o = mutex_object::of(m);
-  if (!record::enabled || o.word == 0) return lock();
+  if (!record::enabled || (o.word & FUTEX_TID_MASK) == 0) return lock();
   record::wait w =
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
                          static_cast<std::uint32_t>(o.owner), {caller, until != nullptr, true});

@@ -61,8 +61,9 @@ long wait_recorded(const void* word, futex_use use, const futex_call& call,
   const long result = call.on(word);
   const int error = errno;
   w.kind = kind();
-  if (has_waited(result, error)) record::wait_end_now(w);
-  else record::wait_refused(w);
+  if (!has_waited(result, error)) record::wait_refused(w);
+  else if (use == futex_use::lock && result != 0) record::wait_in_vain(w);
+  else record::wait_end_now(w);
   if (result == 0) record::futex_waited(word);
   errno = error;
   return result;

@@ -12,7 +12,7 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import causes, holdlengths, knowncalls, lockfigures
 from syncopate.records.lockfigures import BUSY_DO
-from syncopate.records.naming import is_runtime, without_starters
+from syncopate.records.naming import IN_ANOTHER_PLACE, is_runtime, without_starters
 from syncopate.records.sectioncode import Facts
 
 MOST_LOCKS = 3
@@ -95,7 +95,10 @@ def called(lock: dict) -> str:
     """A lock as its source calls it, where that is known, and what tells it from others."""
     if not lock["member"]:
         return lock["name"]
-    return lock["member"] + (f" at {lock['place']}" if lock["named_by"] != "symbol" else "")
+    at = lock["place"] if lock["named_by"] != "symbol" else ""
+    if not at and IN_ANOTHER_PLACE in lock["name"].removeprefix(lock["site"]):
+        at = lock["declared"] or lock["name"].rpartition(IN_ANOTHER_PLACE)[2]
+    return lock["member"] + (f" at {at}" if at else "")
 
 
 def gain_at_most(lock: dict, results: dict) -> float | None:

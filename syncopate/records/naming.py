@@ -32,6 +32,7 @@ REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its star
 # Memory that processes share, also that of sem_open(): mapped files that are no modules.
 SHARED_MEMORY = ("/dev/", "/memfd:", "/SYSV")
 UNKNOWN_CALLER = "its caller is not known"
+IN_ANOTHER_PLACE = " at "  # than another variable of that name: what follows that in a lock's
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -94,6 +95,10 @@ def without_starters(frames: list[dict]) -> list[dict]:
     return frames
 
 
+# By symbol and module, and where the variable begins there: locks' offsets in it, and ids.
+_Inside = dict[tuple[str, str], dict[int, list[tuple[int, int]]]]
+
+
 class Name:
     """A lock's name, equal for locks that a report shows as one line."""
 
@@ -124,7 +129,7 @@ def name_locks(
     functions that are known to hold locks (difference.py)."""
     symbolizer.prepare_variables(lock.address for lock in locks if lock.id)
     names: dict[int, Name] = {}
-    inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    inside: _Inside = defaultdict(lambda: defaultdict(list))
     by_stack: list[Lock] = []
     for lock in locks:
         if is_place(lock):
@@ -145,19 +150,30 @@ def name_locks(
             module = os.path.basename(variable[2])
             names[lock.id] = Name(languages.GIL_NAME, "symbol", module, languages.VARIABLE)
         elif variable:
-            inside[variable[0], variable[2]].append((variable[1], lock.id))
+            _, place = symbolizer.data_place(lock.address) or ("", variable[1])
+            inside[variable[0], variable[2]][place - variable[1]].append((variable[1], lock.id))
         else:
             by_stack.append(lock)
-    for (symbol, module), members in inside.items():
-        place = os.path.basename(module)
-        offsets = sorted({offset for offset, _ in members})
-        array = _is_array(offsets)
-        for offset, lock_id in members:
-            text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
-            of = module if symbol.startswith(f"{place}+0x") else ""
-            names[lock_id] = Name(text, "symbol", place, symbol, module=of)
+    names |= _by_variables(inside)
     names |= _by_stacks(by_stack, frames_of, holding)
     return names | _of_signalers(locks, names)
+
+
+def _by_variables(inside: _Inside) -> dict[int, Name]:
+    """Names of locks within variables: of several that have one name, as static ones of two files
+    may, with where they lie."""
+    names: dict[int, Name] = {}
+    for (symbol, module), variables in inside.items():
+        place = os.path.basename(module)
+        for begin, members in variables.items():
+            offsets = sorted({offset for offset, _ in members})
+            array = _is_array(offsets)
+            which = f"{IN_ANOTHER_PLACE}{place}+{begin:#x}" if len(variables) > 1 else ""
+            for offset, lock_id in members:
+                text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
+                of = module if symbol.startswith(f"{place}+0x") else ""
+                names[lock_id] = Name(text + which, "symbol", place, symbol, module=of)
+    return names
 
 
 def _of_signalers(locks: Sequence[Lock], names: dict[int, Name]) -> dict[int, Name]:

@@ -269,3 +269,56 @@ def test_a_constructor_is_seen(function):
 )
 def test_no_constructor(function):
     assert not CONSTRUCTOR.search(function)
+
+
+ONE_OF_TWO = """
+#include <pthread.h>
+#include <unistd.h>
+namespace { pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; }
+extern "C" void hold_NAME() {
+  pthread_mutex_lock(&lock);
+  usleep(LONG);
+  pthread_mutex_unlock(&lock);
+}
+"""
+OF_TWO_FILES = """
+#include <pthread.h>
+extern "C" void hold_a();
+extern "C" void hold_b();
+static void* run(void*) {
+  for (int i = 0; i < 40; ++i) { hold_a(); hold_b(); }
+  return nullptr;
+}
+int main() {
+  pthread_t t[3];
+  for (pthread_t& each : t) pthread_create(&each, nullptr, run, nullptr);
+  for (pthread_t& each : t) pthread_join(each, nullptr);
+}
+"""
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_variables_of_one_name_in_two_files_are_two_locks(tmp_path, debug):
+    """Each with its own numbers; told apart by where it is declared, else by where it lies."""
+    files = [tmp_path / "main.cpp"]
+    files[0].write_text(OF_TWO_FILES)
+    for name, held_us in (("a", 2000), ("b", 100)):
+        files.append(tmp_path / f"{name}.cpp")
+        files[-1].write_text(ONE_OF_TWO.replace("NAME", name).replace("LONG", str(held_us)))
+    program = tmp_path / "of_two"
+    options = ["-O1", "-pthread", *["-g"] * debug]
+    subprocess.run(["g++", *files, "-o", program, *options], check=True)
+    record = tmp_path / "rec"
+    assert run_cli("record", "-q", "-o", record, "--", program).returncode == 0
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    mutexes = [lock for lock in results["locks"] if lock["object"] == "mutex"]
+    assert [(lock["members"], lock["acquisitions"]) for lock in mutexes] == [(1, 120)] * 2
+    assert len({lock["name"] for lock in mutexes}) == 2
+    assert {lock["site"] for lock in mutexes} == {"(anonymous namespace)::lock"}
+    slow = mutexes[0]
+    assert slow["hold"]["mean_ns"] > 2_000_000
+    at = "a.cpp:4" if debug else "of_two+0x"
+    assert slow["called"].startswith(f"(anonymous namespace)::lock at {at}")
+    assert slow["declared"] == ("a.cpp:4" if debug else "")
+    told = json.loads(run_cli("diff", "--json", record, record).stdout)["locks"]
+    assert all(row["in"] == "both" and row["waited"]["verdict"] == "same" for row in told)

@@ -237,13 +237,14 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
     def chosen(top: int | None) -> list[dict]:
         return [select(each, options.sort or "lost", options.lock, top) for each in whole]
 
+    view = processes.of(whole, matcher(options.lock))
     if options.html:
         from syncopate.show import htmlpage
         from syncopate.show.reportextras import extras
 
         told = chosen(options.top)
         added = extras(told, predicted, options.policy)
-        _to_file(options.html, htmlpage.pieces(analyses, document(told), added))
+        _to_file(options.html, htmlpage.pieces(analyses, document(told, view), added))
     if options.bundle:
         from syncopate.records import bundle
 
@@ -258,7 +259,7 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
 
         _to_file(options.firefox, firefox.pieces(analyses, options.lock))
     if options.json:
-        json.dump(document(chosen(options.top)), sys.stdout, indent=1)
+        json.dump(document(chosen(options.top), view), sys.stdout, indent=1)
         print()
     elif options.advice:
         from syncopate.show import advicejson
@@ -272,15 +273,15 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
     elif not any(_files(options)):
         from syncopate.show import textreport
 
-        textreport.show(chosen(options.top or DEFAULT_TOP), options.lock)
+        textreport.show(chosen(options.top or DEFAULT_TOP), options.lock, view)
 
 
-def document(records: list[dict]) -> dict:
-    """The whole of --json."""
+def document(records: list[dict], view: dict) -> dict:
+    """The whole of --json. `view`: of all records together."""
     return {
         "schema": SCHEMA,
         "version": SCHEMA_VERSION,
-        "processes": processes.of(records),
+        "processes": view,
         "records": [_with_few_blocks(results) for results in records],
     }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 MOST_LOCKS = 20
 
 
-def of(records: list[dict]) -> dict:
-    """The `processes` of docs/reference/report-schema.md."""
+def of(records: list[dict], is_chosen: Callable[[str], object] = bool) -> dict:
+    """The `processes` of docs/reference/report-schema.md. `records` are whole: what a report leaves
+    out of one counts here. `is_chosen`: of a name, whether `locks` has such."""
     lost = sum(results["lost_ns"] for results in records)
     total = sum(results["thread_time_ns"] for results in records)
     numbers = {id(results): number for number, results in enumerate(records)}
@@ -35,7 +36,7 @@ def of(records: list[dict]) -> dict:
             }
             for depth, results in in_order(records)
         ],
-        "locks": _locks(records, total),
+        "locks": [each for each in _locks(records, total) if is_chosen(each["name"])][:MOST_LOCKS],
     }
 
 
@@ -94,7 +95,7 @@ def _locks(records: list[dict], total: int) -> list[dict]:
         found |= dict.fromkeys(keys, entry)
     distinct = {id(rows): rows for rows in found.values()}
     entries = [_entry(rows, total) for rows in distinct.values()]
-    return sorted(entries, key=lambda entry: -entry["lost_ns"])[:MOST_LOCKS]
+    return sorted(entries, key=lambda entry: -entry["lost_ns"])
 
 
 def _joined(found: dict[tuple, list], one: list, other: list) -> list:

@@ -45,11 +45,12 @@ UNKNOWN_TAKERS = {
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
-def show(records: list[dict], pattern: str | None = None) -> None:
-    """`pattern`: of the names that the records' locks were chosen by."""
+def show(records: list[dict], pattern: str | None = None, view: dict | None = None) -> None:
+    """`pattern`: of the names that the records' locks were chosen by; `view`: of all processes, as
+    records/processes.py makes it of all that their records have."""
     console = terminal.console()
     if len(records) > 1:
-        processtext.show(console, processes.of(records))
+        processtext.show(console, view or processes.of(records))
     busy = [results for results in records if _has_something(results) or len(records) == 1]
     for number, results in enumerate(busy):
         if number:
@@ -209,7 +210,8 @@ def _findings(console, results: dict, pattern: str | None) -> None:
         quiettext.say_that_none_costs_much(console, results)
     for number, found in enumerate(results["findings"]):
         if number == 0:
-            console.print("\nWhat costs most", style="bold cyan")
+            of_these = " of those chosen" * (pattern is not None)
+            console.print(f"\nWhat costs most{of_these}", style="bold cyan")
         name = terminal.in_sentence(found["called"])
         name += f" x{count(found['members'])}" if found["members"] > 1 else ""
         console.print(Text.assemble((name, "bold"), f": {found['cost']}"))

@@ -413,3 +413,34 @@ def test_reader_that_leaves_early(record, form):
     os.close(write)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (141, "")
+
+
+def test_what_is_chosen_to_be_shown_changes_no_view_of_all(tmp_path):
+    """Nor is what costs most of the chosen ones what costs most."""
+    records = []
+    for number in range(2):
+        builder = RecordBuilder()
+        builder.begun = iter([10**18 + number])
+        thread = builder.thread(10)
+        # The second process loses less to it than to ten others.
+        for at in range(12):
+            stack = builder.stack(0xA000 + at, 0xF000)
+            lost = 1000 if at == 0 and number else 50_000 - 1000 * at
+            builder.row(thread, builder.lock(0x9000 + 64 * at, first=stack, holds=[at + 1]), 1,
+                        [lost])  # fmt: skip
+        records.append(builder.write(tmp_path / str(number)))
+
+    def view(*options):
+        return json.loads(run_cli("report", "--json", *options, *records).stdout)["processes"]
+
+    whole = view()
+    assert [each["worst"] for each in whole["tree"]] == ["0xa000", "0xa001"]
+    first = next(each for each in whole["locks"] if each["name"] == "0xa000")
+    assert (first["processes"], first["lost_ns"]) == (2, 51_000)
+    assert view("--sort", "hold", "--top", "1") == whole
+    assert [each["name"] for each in view("--lock", "a00b")["locks"]] == ["0xa00b"]
+    assert view("--lock", "a00b")["tree"] == whole["tree"]
+    text = run_cli("report", *records).stdout
+    assert "What costs most\n" in text
+    chosen = run_cli("report", "--lock", "a001", records[0]).stdout
+    assert "What costs most of those chosen\n" in chosen

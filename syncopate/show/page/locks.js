@@ -161,7 +161,8 @@ function fillLocks() {
   largestShare = Math.max(1e-9, ...locks.map((l) => l.lost_share));
   lockTable.show(locks);
   fillFlame(locks);
-  at("shown").textContent = `${number(locks.length)} of ${number(record.locks.length)}`;
+  const hidden = record.hidden ? `; ${several(record.hidden, "more row")} left out by --top` : "";
+  at("shown").textContent = `${number(locks.length)} of ${number(record.locks.length)}${hidden}`;
   const [first] = lockTable.rows;
   if (first?.lost_ns) lockTable.open(first);
 }

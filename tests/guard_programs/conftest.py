@@ -32,14 +32,14 @@ def lines(done: subprocess.CompletedProcess) -> list[str]:
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory):
-    """A function from C++ source to a program."""
+    """A function from C++ source, and how much to optimize it, to a program."""
     folder = tmp_path_factory.mktemp("programs")
 
-    def compiled(name: str, source: str) -> Path:
+    def compiled(name: str, source: str, optimized: str = "-O1") -> Path:
         target = folder / name
         if not target.exists():
             subprocess.run(
-                ["g++", "-x", "c++", "-std=c++20", "-O1", "-g", "-", "-o", target, "-pthread"],
+                ["g++", "-x", "c++", "-std=c++20", optimized, "-g", "-", "-o", target, "-pthread"],
                 input=source,
                 text=True,
                 check=True,

@@ -21,10 +21,13 @@ std::uint64_t as_pc(const void* caller) noexcept {
 }
 std::uint64_t id(int thread) noexcept { return static_cast<std::uint64_t>(thread); }
 
-// One report for each place and kind of error.
-bool is_first(const char* kind, std::uint64_t pc) noexcept {
+// One report for each kind of error and place, which is all the calls that lead there: the
+// innermost may be a wrapper, as all of std::mutex is without optimization.
+bool is_first(const char* kind, const call_site& at) noexcept {
   static constinit std::atomic<std::uint64_t> known[1024] = {};
-  const std::uint64_t key = (pc ^ reinterpret_cast<std::uintptr_t>(kind) << 20) | 1;
+  std::uint64_t key = reinterpret_cast<std::uintptr_t>(kind);
+  for (const std::uint64_t pc : at.pc) key = (key ^ pc) * 0x9e3779b97f4a7c15u ^ key >> 29;
+  key |= 1;
   for (std::uint64_t at = key * 0x9e3779b97f4a7c15u >> 54, tries = 0; tries < 16; ++tries) {
     std::uint64_t seen = 0;
     auto& place = known[(at + tries) % 1024];
@@ -42,14 +45,25 @@ struct {
   std::atomic<std::uint32_t> generation{1};  // of what threads have told: forgotten locks end it
 } constinit orders;
 
-bool has_told(thread_watch& me, const void* from, const void* to) noexcept {
+// `all`: a number for all that the thread holds.
+bool has_told(thread_watch& me, const void* from, const void* to, std::uintptr_t all) noexcept {
   const std::uintptr_t mixed =
       reinterpret_cast<std::uintptr_t>(from) / 8 * 31 + reinterpret_cast<std::uintptr_t>(to) / 8;
   auto& place = me.told[mixed % thread_watch::most_pairs];
   const std::uint32_t generation = orders.generation.load(std::memory_order_relaxed);  // [G]
-  if (place.from == from && place.to == to && place.generation == generation) return true;
-  place = {from, to, generation};
+  if (place.from == from && place.to == to && place.all == all && place.generation == generation)
+    return true;
+  place = {from, to, all, generation};
   return false;
+}
+
+// What the thread holds besides; of more than there is room for what it took first.
+void note_gates(lock_order::edge& of, const thread_watch& me) noexcept {
+  unsigned found = 0;
+  for (unsigned i = 0; i < me.held_count && found < lock_order::most_gates; ++i) {
+    const void* const each = me.held[i].mutex.load(std::memory_order_relaxed);  // [X]
+    if (each != nullptr && each != of.from) of.gates[found++] = each;
+  }
 }
 
 void say_edge(const lock_order::edge& e) noexcept {
@@ -58,10 +72,11 @@ void say_edge(const lock_order::edge& e) noexcept {
              &e.at);
 }
 
-void add_order(const held_mutex& held, const void* mutex) noexcept {
+void add_order(const thread_watch& me, const held_mutex& held, const void* mutex) noexcept {
   const void* const from = held.mutex.load(std::memory_order_relaxed);  // [X]
-  if (from == nullptr || from == mutex) return;
-  const lock_order::edge added{from, mutex, machine::self(), held.pc, here()};
+  if (from == nullptr) return;
+  lock_order::edge added{from, mutex, machine::self(), held.pc, here(), {}, false};
+  note_gates(added, me);
   record::holding lock(orders.changing);
   if (!lock) return;
   if (orders.graph == nullptr)
@@ -69,7 +84,7 @@ void add_order(const held_mutex& held, const void* mutex) noexcept {
   if (orders.graph == nullptr) return;
   const lock_order::edge* cycle[lock_order::longest_cycle];
   const unsigned length = orders.graph->add(added, cycle);
-  if (length == 0 || !is_first("order", added.at.pc[0])) return;
+  if (length == 0 || !is_first("order", added.at)) return;
   const aside report(true);
   guard_line(
       {"mutexes are locked in a cycle of ", number(length), ", which can end in a deadlock:"});
@@ -166,10 +181,15 @@ aside::~aside() {
 
 void about_to_lock(const void* mutex) noexcept {
   thread_watch* const me = this_thread_watch();
-  if (me == nullptr) return;
+  // Who has it already (it is recursive) does not wait for it.
+  if (me == nullptr || me->held_count == 0 || me->find(mutex) != nullptr) return;
+  std::uintptr_t all = 0;
+  for (unsigned i = 0; i < me->held_count; ++i)
+    all = all * 31 + reinterpret_cast<std::uintptr_t>(
+                         me->held[i].mutex.load(std::memory_order_relaxed));  // [X]
   for (unsigned i = 0; i < me->held_count; ++i) {
     const void* const from = me->held[i].mutex.load(std::memory_order_relaxed);  // [X]
-    if (from != nullptr && !has_told(*me, from, mutex)) add_order(me->held[i], mutex);
+    if (from != nullptr && !has_told(*me, from, mutex, all)) add_order(*me, me->held[i], mutex);
   }
 }
 
@@ -192,7 +212,7 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   const aside report(true);
   const call_site site = here();
   if (holder == 0) {
-    if (mutex.users == 0 && is_first("free", site.pc[0]))
+    if (mutex.users == 0 && is_first("free", site))
       guard_line({"thread ", number(id(machine::self())), " unlocks mutex ", address(&mutex),
                   ", which nobody holds"},
                  &site);
@@ -202,7 +222,7 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   held_mutex* const held = other != nullptr ? other->find(&mutex) : nullptr;
   const std::uint64_t locked_at = held != nullptr ? held->pc : 0;
   if (held != nullptr) held->mutex.store(nullptr, std::memory_order_relaxed);  // [X]
-  if (is_first("foreign", site.pc[0]))
+  if (is_first("foreign", site))
     guard_line({"thread ", number(id(machine::self())), " unlocks mutex ", address(&mutex),
                 ", which thread ", number(id(holder)), " holds (locked at ",
                 code(locked_at != 0 ? locked_at - 1 : 0), ")"},
@@ -214,7 +234,7 @@ void about_to_destroy_mutex(mutex_object& mutex, bool contended) noexcept {
   if (mutex.users == 0 && !contended) return;
   const aside report(true);
   const call_site site = here();
-  if (!is_first("destroy", site.pc[0])) return;
+  if (!is_first("destroy", site)) return;
   if (mutex.users != 0)
     guard_line({"mutex ", address(&mutex), " is destroyed while thread ", number(id(mutex.owner)),
                 " holds it"},
@@ -228,7 +248,7 @@ void about_to_destroy(const char* what, const void* object, bool in_use) noexcep
   if (!in_use) return;
   const aside report(true);
   const call_site site = here();
-  if (is_first(what, site.pc[0]))
+  if (is_first(what, site))
     guard_line({what, " ", address(object), " is destroyed while threads use it"}, &site);
 }
 
@@ -279,7 +299,7 @@ void watched_wait::end() noexcept {
 
 void watched_wait::report() noexcept {
   suspicious_ = false;
-  if (!is_first("signal", signal_.pc[0])) return;
+  if (!is_first("signal", signal_)) return;
   const aside said(true);
   const call_site site = here();
   guard_line({"thread ", number(id(machine::self())), " waits on condition variable ",

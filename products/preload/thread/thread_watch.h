@@ -28,6 +28,7 @@ struct thread_watch {
   // Orders that this thread has told already.
   struct {
     const void *from, *to;
+    std::uintptr_t all;  // that it held
     std::uint32_t generation;
   } told[most_pairs];
   machine::switch_mark mark;

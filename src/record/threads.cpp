@@ -235,7 +235,7 @@ void thread_end() noexcept {
   end_tries(*t);
   t->told = {};
   flush(*t);
-  if (t->entry->open.since != 0 && t->waits_at != 0) end_left_wait(*t);  // by pthread_exit()
+  while (t->entry->open.since != 0 && t->waits_at != 0) end_left_wait(*t);  // by pthread_exit()
   publish(t->entry->open.since, 0u);
   tell_capture_ticks(*t);
   tell_counts(*t);

@@ -130,6 +130,9 @@ struct thread_state {
   std::uint32_t gap_chance;  // releases.cpp
   wait told;  // under way, told by a language's run-time library (told.h); start 0: none
   std::uintptr_t waits_at;  // frame of the latest wait_begin(); 0: its thread may do more meanwhile
+  // The wait that a signal handler has interrupted, which waits itself; since 0: none.
+  open_wait outer;
+  std::uintptr_t outer_at;  // its `waits_at`
   wait pending;             // over, but not yet in its row
   bool is_pending;
   vain_tries tries;
@@ -202,7 +205,7 @@ void end_left_wait(thread_state&) noexcept;
 // The same if the thread has jumped out of it, from a signal handler.
 inline void end_wait_if_left(thread_state& t) noexcept {
   const open_wait& open = t.entry->open;
-  if (open.since != 0 && open.end == 0 && t.waits_at != 0 && has_left(t.stack, t.waits_at))
+  while (open.since != 0 && open.end == 0 && t.waits_at != 0 && has_left(t.stack, t.waits_at))
     end_left_wait(t);
 }
 // Ends a wait by failed trylocks that is under way (tries.cpp).

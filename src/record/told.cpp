@@ -87,8 +87,7 @@ void wait_begins(const told_wait& told) {
   w.stack = told.stack;
   w.weight = told.stack != 0 ? 1 : 0;
   w.start = machine::ticks();
-  t->waits_at = 0;
-  tell_open(*t, w, {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner});
+  tell_open(*t, w, {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner}, 0);
 }
 
 // What a thread is kept under that has waited for a semaphore: no address.

@@ -43,7 +43,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
     tries.of.weight = 1;
     tries.of.stack = capture_stack(*t, capture_reason::wait, now);
   }
-  tell_open(*t, tries.of, {.caller = caller, .timed = false, .has_owner = holder != 0});
+  tell_open(*t, tries.of, {.caller = caller, .timed = false, .has_owner = holder != 0}, 0);
   publish(t->entry->open.end, now);
 }
 
@@ -54,7 +54,7 @@ void end_tries(thread_state& t) noexcept {
   note_waited(t, t.tries.of);
   write_wait(t, t.tries.of);
   count_in_vain(t, t.tries.of.id);
-  publish(t.entry->open.since, 0u);
+  tell_closed(t);
 }
 
 void got_at_last(const void* object) noexcept {

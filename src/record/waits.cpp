@@ -1,6 +1,8 @@
 // waits.cpp -- the beginning and the end of a wait.
 #include "record/waits.h"
 
+#include <utility>
+
 #include "record/objects.h"
 #include "record/rows.h"
 #include "record/stacks.h"
@@ -25,8 +27,14 @@ std::uint64_t worth_a_hold() noexcept { return milliseconds(1) / 32; }
 
 }  // namespace
 
-void tell_open(const thread_state& t, const wait& w, const waiting_call& from) noexcept {
+void tell_open(thread_state& t, const wait& w, const waiting_call& from,
+               std::uintptr_t frame) noexcept {
   open_wait& open = t.entry->open;
+  if (open.since != 0 && open.end == 0 && t.waits_at != 0 && t.outer.since == 0) {
+    t.outer = open;
+    t.outer_at = t.waits_at;
+  }
+  t.waits_at = frame;
   open.end = 0;
   open.caller = reinterpret_cast<std::uintptr_t>(from.caller);
   open.lock = w.id;
@@ -38,11 +46,31 @@ void tell_open(const thread_state& t, const wait& w, const waiting_call& from) n
   publish(open.since, w.start);
 }
 
+void tell_closed(thread_state& t) noexcept {
+  open_wait& open = t.entry->open;
+  publish(open.since, 0u);
+  if (t.outer.since == 0) return;
+  open.end = 0;
+  open.caller = t.outer.caller;
+  open.lock = t.outer.lock;
+  open.kind = t.outer.kind;
+  open.holder = t.outer.holder;
+  open.stack = t.outer.stack;
+  open.flags = t.outer.flags;
+  t.waits_at = t.outer_at;
+  publish(open.since, std::exchange(t.outer.since, 0u));
+}
+
+// Before the end of a wait is told.
+static void leave_outer(thread_state& t, const wait& w) noexcept {
+  if (t.outer.since == w.start) t.outer.since = 0;
+}
+
 void flush(thread_state& t) noexcept {
   if (!t.is_pending) return;
   write_wait(t, t.pending);
   t.is_pending = false;
-  publish(t.entry->open.since, 0u);
+  tell_closed(t);
   touch_header(t.pending.end);
 }
 
@@ -68,10 +96,9 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
     // This overlaps with the wait; what it took is our cost, not blamed on the lock.
     w.start = machine::ticks();
   }
-  t->waits_at = kind == wait_kind::barrier
-                    ? 0  // of OpenMP's regions: the thread runs them
-                    : reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  tell_open(*t, w, from);
+  const bool does_more = kind == wait_kind::barrier;  // of OpenMP's regions: the thread runs them
+  tell_open(*t, w, from,
+            does_more ? 0 : reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
   return w;
 }
 
@@ -96,7 +123,7 @@ void end_left_wait(thread_state& t) noexcept {
   note_waited(t, w);
   write_wait(t, w);
   if (is_for_lock(w.kind)) count_in_vain(t, w.id);
-  publish(t.entry->open.since, 0u);
+  tell_closed(t);
 }
 
 void wait_end(wait& w, const void* object) noexcept {
@@ -105,6 +132,7 @@ void wait_end(wait& w, const void* object) noexcept {
   thread_state* t = local.state;
   if (t == nullptr || local.inside) return;
   note_waited(*t, w);
+  leave_outer(*t, w);
   publish(t->entry->open.end, w.end);
   std::uint64_t held = w.end;
   if (is_worth_it(w)) {  // with the lock held, too: microseconds behind a wait of milliseconds
@@ -122,6 +150,10 @@ void wait_end(wait& w, const void* object) noexcept {
   }
   t->pending = w;
   t->is_pending = true;
+  if (t->outer.since != 0) {  // in a signal handler
+    entry inside;
+    if (inside) flush(*t);
+  }
   // Else the hold is measured where it is its lock's turn, and the wait is written at the next one.
   if (w.weight == 0 && w.end - w.start < worth_a_hold()) return;
   entry inside;
@@ -139,7 +171,8 @@ void wait_end_now(wait& w) noexcept {
   if (w.used.cpu_ns != 0) w.used = thread_usage() - w.used;
   if (is_worth_it(w)) make_event(*t, w);
   write_wait(*t, w);
-  publish(t->entry->open.since, 0u);
+  leave_outer(*t, w);
+  tell_closed(*t);
   touch_header(w.end);
 }
 
@@ -152,9 +185,12 @@ void wait_in_vain(wait& w) noexcept {
 
 void wait_refused(wait& w) noexcept {
   if (w.start == 0 || !enabled) return;
-  w = {};
   entry inside;
-  if (thread_state* const t = inside ? local.state : nullptr) publish(t->entry->open.since, 0u);
+  if (thread_state* const t = inside ? local.state : nullptr) {
+    leave_outer(*t, w);
+    tell_closed(*t);
+  }
+  w = {};
 }
 
 }  // namespace syncopate::record

@@ -192,6 +192,41 @@ TEST(RecordOpenWaits, AWaitGoesOnWhileAHandlerRuns) {
   EXPECT_EQ(status, 0);
 }
 
+// Waits, too, and gets its lock, or does not.
+void wait_and_return(int) {
+  record::wait w = record::wait_begin(wait_kind::mutex, handlers_lock.id(), 78);
+  record::wait_end(w, &handlers_lock);
+  handlers_lock.unlocked();
+}
+void wait_in_vain(int) {
+  record::wait w = record::wait_begin(wait_kind::mutex, handlers_lock.id(), 78);
+  record::wait_in_vain(w);
+}
+
+TEST(RecordOpenWaits, AWaitThatAHandlersWaitHasInterruptedGoesOn) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static object lock;
+    std::uint64_t waits = 0;
+    for (const auto handler : {wait_and_return, wait_in_vain}) {
+      record::wait w = wait_for_signal(lock, handler);
+      const record::open_wait open = entry_in(path).open;
+      EXPECT_HERE(open.since == w.start && open.end == 0 && open.holder == 77);
+      EXPECT_HERE(open.lock == w.id && w.id != handlers_lock.id());
+      EXPECT_HERE(waits_in(path, wait_kind::mutex) == ++waits);
+      record::wait_end(w, &lock);
+      lock.unlocked();
+      record::released(&lock, lock.slot, false);
+      EXPECT_HERE(entry_in(path).open.since == 0);
+      EXPECT_HERE(waits_in(path, wait_kind::mutex) == ++waits);
+    }
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
 // ---- who holds ----------------------------------------------------------------------------------
 
 TEST(RecordOpenWaits, LocksHeldForReadingAreNamed) {

@@ -87,7 +87,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "reasons": [reason._asdict() for reason in reasons],
         "only_read": facts.only_read * facts.share if facts and facts.share else None,
         "predictions": [],
-        "seen": _seen(lock, results, is_open),
+        "seen": _seen(lock, is_open, all(each.sure == lockfigures.CERTAIN for each in reasons)),
     }
 
 
@@ -215,7 +215,7 @@ def _in_vain(lock: dict) -> str:
     return f" {count(lock['in_vain'])} of these in vain," if lock["in_vain"] else ""
 
 
-def _seen(lock: dict, results: dict, is_open: bool) -> str:
+def _seen(lock: dict, is_open: bool, is_certain: bool) -> str:
     if is_open:
         return "waits are counted, also those that are not over at the end of the record"
     if not lock["counted"]:
@@ -233,7 +233,7 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
     if watched:
         text += f", {count(watched)} watched"
     if max(watched, holds) < lockfigures.FEW_HOLDS:
-        text += ": few, so the cause may be another; record for longer"
+        text += ": few" if is_certain else ": few, so the cause may be another; record for longer"
     return text
 
 

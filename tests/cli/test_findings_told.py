@@ -323,3 +323,12 @@ def test_waits_that_are_not_over_are_told_or_counted(waits):
     lines = openwaits.sentences({"process": process, "deadlocks": [], "open_waits": [each] * waits})
     more = {8: [], 9: ["1 more wait not over: in --json"], 11: ["3 more waits not over: in --json"]}
     assert lines[8:] == more[waits]
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_a_certain_cause_is_not_said_to_be_perhaps_another(certain):
+    lock = {"counted": True, "acquisitions": 2, "waits": {},
+            "hold": {"samples": 1, "interrupted": None}}  # fmt: skip
+    more = "" if certain else ", so the cause may be another; record for longer"
+    said = findings._seen(lock, False, certain)
+    assert said == f"waits are counted; of 2 holds 1 was timed: few{more}"

@@ -5,15 +5,15 @@ Playwright drives the system's Chromium.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import one_line, run_cli
+from conftest import run_cli
 from make_record import RecordBuilder
+from page_data import POLICY, WHATIF, make
 
 from syncopate.records.recordformat import FILE_HEADER
 
@@ -21,34 +21,6 @@ BEGIN = 1_000_000
 TIMES = "\N{MULTIPLICATION SIGN}"
 MICRO = "\N{MICRO SIGN}"
 PATIENCE = 120_000  # milliseconds: a browser on a busy machine
-WHATIF = {
-    "schema": "syncopate-whatif",
-    "version": 1,
-    "machine": "/machines/big.toml",
-    "lock": {"name": "0xa000"},
-    "assumptions": ["work takes as long there"],
-    "answers": [
-        {"what": "lock=mcs", "label": "mcs", "threads": 8, "before": 1e6, "after": 1.5e6,
-         "gain": 1.5, "low": 1.2, "high": 1.8},
-        {"what": "halve", "label": "half as long", "threads": 8, "before": 1e6, "after": 1.9e6,
-         "gain": 1.9, "low": 1.7, "high": 2.1},
-    ],
-}  # fmt: skip
-POLICY = """
-schema = "syncopate-policy"
-version = 1
-[default]
-elide = "off"
-reason = "transactions abort here"
-[[lock]]
-used = "0xa000"
-elide = "always"
-reason = "readers do not meet"
-gain = "1.25x"
-[[lock]]
-variable = "gone"
-elide = "off"
-"""
 # What a screen reader needs: every control, chart and table has a name, every header a scope.
 NAMELESS = """() => {
   const count = (list, has) => [...document.querySelectorAll(list)].filter((each) =>
@@ -111,21 +83,6 @@ def rows(page, table: str) -> list[list[str]]:
 
 def labels(page, charts: str) -> list[str]:
     return page.eval_on_selector_all(charts, "(all) => all.map((x) => x.ariaLabel)")
-
-
-def make(path, slow: int = 1):
-    """Two mutexes, three threads, one of them unlucky."""
-    builder = RecordBuilder()
-    stacks = [builder.stack(0xA000 + n, 0xF000) for n in range(2)]
-    threads = [builder.thread(10 + number, name) for number, name in enumerate("abc")]
-    hot = builder.lock(0x9000, acquisitions=1000, first=stacks[0], holds=[100] * 40)
-    builder.lock(0x9100, acquisitions=500, first=stacks[1])
-    builder.row(threads[0], hot, 1, [500 * slow] * 20)
-    builder.row(threads[1], hot, 1, [5000 * slow] * 20)
-    builder.wait(threads[0], hot, BEGIN, BEGIN + 500, stacks[0], 12)
-    builder.wait(threads[1], hot, BEGIN, BEGIN + 5000, stacks[0], 12)
-    builder.hold(threads[2], hot, BEGIN, BEGIN + 6000, stacks[1])
-    return builder.write(path)
 
 
 @pytest.fixture
@@ -447,54 +404,3 @@ def test_each_verdict_of_a_comparison_is_on_the_page(tmp_path, visit):
     assert of["locks with too few waits to tell"] == 1
     assert of["locks moved: others changed the other way"] == 2
     assert "Moved: waits for other locks changed" in shown.inner_text("main")
-
-
-def test_a_page_says_where_more_may_be_lost_and_who_recorded_it(tmp_path):
-    builder = RecordBuilder()
-    builder.recorder, builder.lock_name = 1, "as it is"
-    builder.row(builder.thread(100), builder.lock(0x9000, 6), 8, [900_000])
-    target = tmp_path / "page.html"
-    done = run_cli("report", builder.write(tmp_path / "r"), "--html", target)
-    assert done.returncode == 0, done.stderr
-    text = target.read_text()
-    assert '"its own locks, seen from the kernel"' in text
-    assert '"Lost to locks: 0.0 %, and perhaps to locks of its own: up to 90.0 % more' in text
-
-
-def test_whatif_must_be_one_of_this_report(tmp_path):
-    record, page = make(tmp_path / "r"), tmp_path / "page.html"
-    other = tmp_path / "w.json"
-    for text, said in (
-        (json.dumps({**WHATIF, "lock": {"name": "else"}}), "is of lock 'else'"),
-        (json.dumps({"schema": "syncopate-diff"}), "is not what `syncopate simulate"),
-        ("[", "cannot read"),
-    ):
-        other.write_text(text)
-        done = run_cli("report", record, "--html", page, "--whatif", other)
-        assert done.returncode in (1, 2)
-        assert said in one_line(done)
-        assert not page.exists()
-
-
-def test_an_entry_is_told_of_its_kind_of_object(tmp_path):
-    """One place makes a mutex and a reader-writer lock; each entry for it is of one of them."""
-    builder = RecordBuilder()
-    place = builder.stack(0xA000, 0xF000)
-    for number, kind in ((0x9000, 1), (0x9100, 2)):
-        builder.row(builder.thread(number), builder.lock(number, kind, create=place), kind, [500])
-    entry = '[[lock]]\ncreated = "0xa000"\n'
-    entries = [f'{entry}prefer = "writers"\n', f'{entry}lock = "mcs"\n', f'{entry}elide = "off"\n']
-    (tmp_path / "p").write_text("\n".join([*POLICY.splitlines()[1:3], *entries]))
-    target = tmp_path / "page.html"
-    record = builder.write(tmp_path / "r")
-    done = run_cli("report", record, "--html", target, "--policy", tmp_path / "p")
-    assert done.returncode == 0, done.stderr
-    (told,) = json.loads(re.search(r'"policyOf": ?(\[\[.*?\]\])', target.read_text())[1])
-    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
-    kinds = [lock["object"] for lock in results["locks"]]
-    assert dict(zip(kinds, told, strict=True)) == {"mutex": 1, "rwlock": 0}
-
-
-def test_a_policy_is_for_pages(tmp_path):
-    done = run_cli("report", make(tmp_path / "r"), "--policy", "p.toml")
-    assert (done.returncode, "--policy changes --html" in one_line(done)) == (2, True)

@@ -305,7 +305,10 @@ def _by_way(way: Way, by: str, site: str) -> Name:
     """The outermost of the telling frames first: it is the one that tells; then those inside."""
     *inner, last = way.frames
     text = f"{last.function} at {last.place()}" if last.file else last.function
-    inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
+    inside = [
+        frame.function + (f":{frame.line}" if frame.file and frame.line else "")
+        for frame in inner[::-1]
+    ]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
     module = next((frame.module for frame in way.frames if frame.is_unnamed), "")
     return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)

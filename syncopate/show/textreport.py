@@ -439,7 +439,8 @@ def _stacks(title: str, stacks: list[dict]):
             text.append(f"\n  {frame['function']}")
             place = frame["file"].rsplit("/", 1)[-1] if frame["file"] else ""
             if place:
-                text.append(f" {place}:{frame['line']}", style="dim")
+                line = f":{frame['line']}" if frame["line"] else ""
+                text.append(f" {place}{line}", style="dim")
         if len(own) > FRAMES:
             text.append(f"\n  ... {len(own) - FRAMES} more", style="dim")
     return text

@@ -104,7 +104,8 @@ def _address(conflict: dict) -> str:
 
 def _place(frame: dict) -> str:
     file = frame["file"].rsplit("/", 1)[-1]
-    return f"{frame['function']} {file}:{frame['line']}" if file else frame["function"]
+    line = f":{frame['line']}" if frame["line"] else ""
+    return f"{frame['function']} {file}{line}" if file else frame["function"]
 
 
 def _unsafe_calls(console, sites: list[dict]) -> None:

@@ -53,9 +53,10 @@ class Frame(NamedTuple):
         return bool(self.module) and self.function.startswith(f"{os.path.basename(self.module)}+0x")
 
     def place(self) -> str:
-        """file:line without folders, else the module's name."""
+        """file:line without folders, else the module's name. Code that the compiler made, and a
+        native method of Java's, is of no line."""
         if self.file:
-            return f"{os.path.basename(self.file)}:{self.line}"
+            return os.path.basename(self.file) + (f":{self.line}" if self.line else "")
         return os.path.basename(self.module)
 
 

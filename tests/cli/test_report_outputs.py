@@ -444,3 +444,21 @@ def test_what_is_chosen_to_be_shown_changes_no_view_of_all(tmp_path):
     assert "What costs most\n" in text
     chosen = run_cli("report", "--lock", "a001", records[0]).stdout
     assert "What costs most of those chosen\n" in chosen
+
+
+def test_what_is_of_no_line_is_said_to_be_of_none(tmp_path):
+    """As a native method of Java's."""
+    builder = RecordBuilder()
+    builder.recorder = 2
+    builder.maps = "name f000 java.lang.Thread.sleep\tThread.java\t0\tX\n"
+    builder.maps += "name f100 J.work\tJ.java\t7\tX\n"
+    stack = builder.stack(0xF000, 0xF100)
+    thread = builder.thread(10)
+    lock = builder.lock(0x9000, first=stack)
+    builder.row(thread, lock, 1, [900_000])
+    builder.wait(thread, lock, BEGIN, BEGIN + 900_000, stack)
+    record = builder.write(tmp_path / "r")
+    text = run_cli("report", record).stdout
+    assert "java.lang.Thread.sleep Thread.java\n" in re.sub(" +held by.*| +$", "", text, flags=re.M)
+    assert "Thread.java:0" not in text and "J.java:7" in text
+    assert "Thread.java:0" not in json.dumps(documents(record))

@@ -52,7 +52,7 @@ function frameList(frames, wrappers) {
   const list = element("ol");
   for (const [depth, frame] of frames.entries()) {
     const file = frame.file || frame.module;
-    const place = file.split("/").pop() + (frame.file ? ":" + frame.line : "");
+    const place = file.split("/").pop() + (frame.file && frame.line ? ":" + frame.line : "");
     const line = element("li", { title: file }, frame.function + " ", soft(place, "span"));
     if (depth < wrappers) line.className = "soft";
     if (frame.inlined)

@@ -214,11 +214,15 @@ def is_region_of_gnu(lock: Lock) -> bool:
     return lock.object == BARRIER and lock.type == REGION_OF_GNU
 
 
-def _frames_of_place(address: int, symbolizer: Symbolizer) -> list[Frame]:
+def _frames_of_place(lock: Lock, symbolizer: Symbolizer) -> list[Frame]:
     """The frames of a return address; where the function that made the call ended with it, by a
     jump, that function instead. The call that entered it tells, or the address is that function's
-    first byte, as of a call of no length."""
-    entry = address - 1 if symbolizer.begins(address - 1) else symbolizer.entered(address)
+    first byte, as of a call of no length. Of a region of GCC's it is that function itself."""
+    address = lock.address
+    if is_region_of_gnu(lock) and symbolizer.begins(address):
+        entry = address
+    else:
+        entry = address - 1 if symbolizer.begins(address - 1) else symbolizer.entered(address)
     if entry is None:
         return symbolizer.frames(address)
     left = symbolizer.frames(entry + 1)[-1]
@@ -228,7 +232,7 @@ def _frames_of_place(address: int, symbolizer: Symbolizer) -> list[Frame]:
 
 
 def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
-    frames = _frames_of_place(lock.address, symbolizer)
+    frames = _frames_of_place(lock, symbolizer)
     if not frames:
         return Name(f"{lock.address:#x}", "address", "")
     wrappers = wrapper_frames(frames)

@@ -117,6 +117,53 @@ def test_regions_have_source_lines_and_no_late_ones(report):
     assert "--omp-regions" not in shown
 
 
+SPLIT = """\
+#include <omp.h>
+#include <unistd.h>
+static inline void work(void) { usleep(2000); }
+int main(void) {
+#pragma omp parallel num_threads(3)  // line 5
+  for (int r = 0; r < 10; ++r)
+#pragma omp single
+    work();
+#pragma omp parallel num_threads(3)  // line 9
+  for (int r = 0; r < 10; ++r) {
+#pragma omp master
+    work();
+#pragma omp barrier
+  }
+#pragma omp parallel num_threads(3)  // line 15
+#pragma omp sections
+  {
+#pragma omp section
+    work();
+#pragma omp section
+    work();
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_what_one_barrier_or_several_regions_share_in_their_code(tmp_path, compiler):
+    """GCC calls the barrier at the end of `single` at two places, and starts all three regions by
+    one call: a barrier is one all the same, and each region is at its own line."""
+    (tmp_path / "split.c").write_text(SPLIT)
+    program = compiled(tmp_path / "split", tmp_path / "split.c", "-O2", compiler=compiler)
+    assert run_cli("record", "--omp", "-q", "-o", tmp_path / "r", "--", program).returncode == 0
+    (results,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    barriers = [each for each in results["locks"] if each["object"] == "barrier"]
+    regions = {each["name"] for each in barriers if each["name"].startswith("region in main at ")}
+    assert {f"region in main at split.c:{line}" for line in (5, 9, 15)} <= regions
+    met = [each for each in barriers if each["name"] not in regions]
+    lasts = sorted(sum(thread["last"] for thread in each["arrivals"]) for each in met)
+    sections = compiler == "clang"  # GCC leaves their barrier to the end of the region
+    assert lasts == [1] * sections + [10, 10], [each["name"] for each in met]
+    waits = sorted(each["waits"]["barrier"]["count"] for each in met)
+    assert waits == [2] * sections + [20, 20]
+
+
 JUMPS = """\
 #include <omp.h>
 #include <unistd.h>

@@ -23,6 +23,7 @@
 
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
+#include "openmp/teams/barrier_places.h"
 #include "openmp/teams/run_ahead.h"
 #include "openmp/teams/team_wait.h"
 #include "openmp/teams/yield.h"
@@ -42,7 +43,7 @@ constinit pthread_key_t end_of_thread;
 constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, or not to be had, 2 made
 
 // What a barrier's type in the record says: its address is where it is called (naming.py), or where
-// a region is started, by libgomp or by another runtime.
+// a region is started, the function that libgomp is to run or the call of another runtime.
 enum : int { place_in_program = 1, region_of_gnu = 2, region_of_other = 3 };
 // Of the region that the thread starts or ends, and that is recorded.
 thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
@@ -53,6 +54,13 @@ thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
 const void* place_of_call(const void* caller, void (*function)()) noexcept {
   if (!is_our_code(caller)) return caller;
   return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(function) + 1);
+}
+
+// Of a region. Of GCC's each has a function of its own, while one call may start several that are
+// alike but for it: then it is that function's first byte.
+const void* place_of_region(family of, const void* caller, void (*function)()) noexcept {
+  return of == family::gnu ? reinterpret_cast<const void*>(function)
+                           : place_of_call(caller, function);
 }
 
 void begin_region_wait(std::uint32_t place) noexcept {
@@ -150,7 +158,8 @@ void make_barrier(team& t, std::uint32_t count) noexcept {
   if (t.participants == count) return;
   if (t.participants != 0) config.barrier->end(t.barrier);
   t.participants = count;
-  t.arrivals.store(0, std::memory_order_relaxed);  // [G]
+  t.arrivals.store(0, std::memory_order_relaxed);                                 // [G]
+  for (auto& each : t.called_at) each.store(nullptr, std::memory_order_relaxed);  // [G]
   if (count != 0) config.barrier->make(t.barrier, count);
   employ(t);
 }
@@ -180,7 +189,7 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
     const int type = of.kind == family::gnu ? region_of_gnu : region_of_other;
     place = record::identify(record::object_kind::barrier, type,
-                             place_of_call(caller, what.function), nullptr);
+                             place_of_region(of.kind, caller, what.function), nullptr);
     begin_region_wait(place);
   }
   if (config.barrier == nullptr) {
@@ -276,6 +285,29 @@ bool settle(frame& f) noexcept {
   return f.in != nullptr;
 }
 
+namespace {
+
+constinit barrier_places places;
+
+// The thread arrives at a barrier, which it calls at `place`, and waits, as the record is told.
+record::wait arrive(frame& f, const void* place) noexcept {
+  team& t = *f.in;
+  const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
+  const std::uint32_t turn = before / f.threads;
+  const bool last = (before + 1) % f.threads == 0;
+  const void* first = nullptr;
+  if (!t.called_at[turn & 1].compare_exchange_strong(first, place,
+                                                     std::memory_order_relaxed))  // [K]
+    place = first;
+  // All have read that of the barrier before: they are here.
+  if (last) t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
+  return record::wait_begin(
+      last ? record::wait_kind::came_last : record::wait_kind::barrier,
+      record::identify(record::object_kind::barrier, place_in_program, place, nullptr), 0);
+}
+
+}  // namespace
+
 bool pass_barrier(frame& f, const void* caller) noexcept {
   team& t = *f.in;
   ++f.phase;
@@ -283,13 +315,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   if (__builtin_expect(!record::enabled || caller == nullptr, 1)) {
     config.barrier->arrive_and_wait(t.barrier, f);
   } else {
-    const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
-    const bool last = (before + 1) % f.threads == 0;
-    record::wait w =
-        record::wait_begin(last ? record::wait_kind::came_last : record::wait_kind::barrier,
-                           record::identify(record::object_kind::barrier, place_in_program,
-                                            place_of_call(caller, f.runs), nullptr),
-                           0);
+    record::wait w = arrive(f, place_of_call(caller, f.runs));
     config.barrier->arrive_and_wait(t.barrier, f);
     if (waits::speculation::active()) return false;  // the wait is not over
     if (config.barrier->runs_ahead) record_runs(w.id);

@@ -88,6 +88,9 @@ struct alignas(128) team {
   std::atomic<std::uint32_t> event{0};  // what sleepers sleep on
 
   alignas(64) std::atomic<std::uint16_t> processor[watched]{};  // plus 1; where each last arrived
+  // While recording: where the first to arrive at the barrier calls it, of two that follow each
+  // other. One barrier of the source may be several calls in its code.
+  std::atomic<const void*> called_at[2]{};
 
   region_order order;
 

@@ -164,6 +164,30 @@ def test_what_one_barrier_or_several_regions_share_in_their_code(tmp_path, compi
     assert waits == [2] * sections + [20, 20]
 
 
+UNEVEN = """\
+#include <omp.h>
+#include <unistd.h>
+int main(void) {
+  for (int r = 0; r < 5; ++r)
+#pragma omp parallel num_threads(3)
+    if (omp_get_thread_num() == 0) usleep(20000);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_waits_at_the_end_of_a_region_that_are_not_seen_are_said_to_be_missing(tmp_path, compiler):
+    """Its slowest thread is the one that starts it."""
+    (tmp_path / "uneven.c").write_text(UNEVEN)
+    program = compiled(tmp_path / "uneven", tmp_path / "uneven.c", compiler=compiler)
+    assert run_cli("record", "--omp", "-q", "-o", tmp_path / "r", "--", program).returncode == 0
+    (results,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    waited = sum(lock["waited_ns"] for lock in results["locks"])
+    assert waited < 2 * 5 * 20_000_000 / 2
+    assert any("what others wait at its end for the slowest" in note for note in results["notes"])
+
+
 JUMPS = """\
 #include <omp.h>
 #include <unistd.h>

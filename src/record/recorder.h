@@ -251,5 +251,7 @@ inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
 // number only. `ended`: what hold_ends() said; 0: now.
 void released(const void* object, std::uint32_t id, bool contended,
               std::uint64_t ended = 0) noexcept;
+// The same of a lock that does not tell whether others wait: its hold alone is written.
+void released_unseen(const void* object, std::uint32_t id, std::uint64_t ended) noexcept;
 
 }  // namespace syncopate::record

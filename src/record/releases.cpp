@@ -29,16 +29,19 @@ void begin_gap(thread_state& t, const void* object, std::uint32_t id,
   current_gap.since = machine::ticks();
 }
 
+// Whether others wait for what is released; where nobody knows, the hold alone is of interest.
+enum class waiters : std::uint8_t { none, some, unknown };
+
 // A contended release: its row, and the hold that it ended, where the budget allows.
 void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
-                   std::uint64_t now) noexcept {
+                   std::uint64_t now, waiters who) noexcept {
   const auto release = std::exchange(t.release, {});
   row_slot* slot = find_row(t, id, row_kind(wait_kind::release));
   if (slot == nullptr) return;
   const std::uint64_t began = release.since != 0 ? release.since : ended;
   const std::uint64_t ticks = now > began ? now - began : 0;
   const std::uint32_t weight = release.weight != 0 ? release.weight : 1;
-  count(*slot->row, ticks, weight);
+  if (who == waiters::some) count(*slot->row, ticks, weight);
   if (release.since != 0 ? !release.is_event : !t.hold_events.allows(now)) {
     skip_event(slot->skipped[0], weight);
     return;
@@ -89,7 +92,8 @@ std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   return now;
 }
 
-void released(const void* object, std::uint32_t id, bool contended, std::uint64_t ended) noexcept {
+static void end_hold(const void* object, std::uint32_t id, waiters who,
+                     std::uint64_t ended) noexcept {
   if (!enabled) return;
   entry inside;
   if (!inside) return;
@@ -112,13 +116,23 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
         count(*slot->row, held, stands_for);
     write_hold_watch(*mine, id, hold, held);
   }
-  contended &= is_known;
-  if (!contended && stands_for == 0 && (local.state == nullptr || !local.state->is_pending)) return;
+  if (!is_known) who = waiters::none;
+  if (who == waiters::none && stands_for == 0 &&
+      (local.state == nullptr || !local.state->is_pending))
+    return;
   thread_state* t = this_thread();
   if (t == nullptr) return;
   flush(*t);
-  if (contended) write_release(*t, id, since, ended, now);
+  if (who != waiters::none) write_release(*t, id, since, ended, now, who);
   if (stands_for != 0) begin_gap(*t, object, id, stands_for);
+}
+
+void released(const void* object, std::uint32_t id, bool contended, std::uint64_t ended) noexcept {
+  end_hold(object, id, contended ? waiters::some : waiters::none, ended);
+}
+
+void released_unseen(const void* object, std::uint32_t id, std::uint64_t ended) noexcept {
+  end_hold(object, id, waiters::unknown, ended);
 }
 
 // Of a thread that kept its processor, what passed by the clock; of another one, what the kernel

@@ -307,6 +307,22 @@ def test_spin_locks_are_counted_exactly(program, tmp_path):
     assert spin["acquisitions"] == 400
 
 
+def test_a_spin_lock_does_not_tell_who_waits(tmp_path):
+    """Its holds are measured, and nothing is said of releases while others waited."""
+    alone = """#include <pthread.h>
+    static pthread_spinlock_t spin;
+    int main(void) {
+      pthread_spin_init(&spin, 0);
+      for (int i = 0; i < 3000; i++) pthread_spin_lock(&spin), pthread_spin_unlock(&spin);
+      return 0;
+    }"""
+    program = compile_c(alone, tmp_path / "alone", "-O2", "-g", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    (spin,) = found["locks"]
+    assert (spin["acquisitions"], spin["contended_releases"]) == (3000, 0)
+    assert spin["hold"]["samples"] > 1
+
+
 def test_pythons_locks_are_seen(tmp_path):
     found, text = recorded(["/usr/bin/python3", "-c", PYTHONS_LOCK], tmp_path / "r")
     told = [lock for lock in found["locks"] if "semaphore_lock" in lock["waits"]]

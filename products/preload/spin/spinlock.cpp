@@ -92,7 +92,7 @@ struct spin_recorder : posix::nobody_watches_spin {
   static void release(word_lock& l) {
     const std::uint64_t ended = record::hold_ends(l.address(), false);
     l.release();  // the lock may be gone now
-    if (ended != 0) record::released(l.address(), l.identify(), true, ended);
+    if (ended != 0) record::released_unseen(l.address(), l.identify(), ended);
   }
   static void about_to_destroy(word_lock& l) {
     if (record::enabled) record::object_destroyed(object_kind::spinlock, l.address(), nullptr, 0);

@@ -177,3 +177,78 @@ def test_the_other_name(compiler: str, c: str, cxx: str, monkeypatch) -> None:
     assert made.for_language(compiler, "c++") == cxx
     monkeypatch.setattr(made.shutil, "which", lambda name: None)  # the other is not there
     assert made.for_language(compiler, "c++") == compiler
+
+
+ALONE = """
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+  sigset_t one, none;
+  int got = 0;
+  sigemptyset(&none);
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &one, 0);
+  BEFORE;
+  CALL;
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("call", ["pause()", "sigsuspend(&none)", "sigwait(&one, &got)",
+                                  "sigwaitinfo(&one, 0)"])  # fmt: skip
+def test_a_signal_that_nobody_sends_is_a_deadlock(call: str, tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(ALONE.replace("BEFORE", "(void)got").replace("CALL", call))
+    status, said = check(source, "--seconds=20")
+    assert status == 1, said
+    assert "failed: deadlock" in said
+
+
+def test_a_signal_that_has_come_is_taken(tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    call = "sigwait(&one, &got); if (got != SIGUSR1) abort()"
+    source.write_text(ALONE.replace("BEFORE", "raise(SIGUSR1)").replace("CALL", call))
+    status, said = check(source, "--seconds=20")
+    assert status == 0, said
+
+
+def test_what_the_end_of_time_interrupts_has_not_passed(tmp_path: Path) -> None:
+    """The call comes back with an error, which nothing else would have made it do."""
+    call = "syscall(SYS_pause)"
+    source = tmp_path / "program.c"
+    for then in ("", "; abort()"):
+        source.write_text(ALONE.replace("BEFORE", "(void)got").replace("CALL", call + then))
+        status, said = check(source, "--seconds=2")
+        assert status == 3, said
+        assert said.endswith("limit: time\n")
+
+
+EXECUTES = """
+#include <unistd.h>
+extern char** environ;
+int main(void) {
+  char* words[] = {"true", 0};
+  CALL;
+  return 7;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ['execl("/bin/true", "true", (char*)0)', 'execlp("true", "true", (char*)0)',
+     'execle("/bin/true", "true", (char*)0, environ)', 'execv("/bin/true", words)',
+     'execvp("true", words)', 'execve("/bin/true", words, environ)'],
+)  # fmt: skip
+def test_another_program_does_not_take_its_place(call: str, tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(EXECUTES.replace("CALL", call))
+    status, said = check(source)
+    assert status == 1, said
+    assert "an explored program cannot become another one" in said
+    assert "main returned 7" in said

@@ -2,6 +2,7 @@
 #include "machine.h"
 
 #include "model/front/names/names.h"
+#include "model/front/program/runaway.h"
 
 #include <algorithm>
 #include <chrono>
@@ -312,11 +313,24 @@ void machine::show_output(int (*program)(), const surroundings& around) {
   outcome_ = outcome::failed;
 }
 
+// Time was over in the execution: that may have interrupted a call of the system, which nothing of
+// the program's would have, so that what came of it is not the program's.
+void machine::leave_out_what_time_has_ended() {
+  if (instrument::time_is_over == 0) return;
+  const auto kind = outcome_ == outcome::failed ? verdict_.what.kind : failure_kind::none;
+  if (kind != failure_kind::none && kind != failure_kind::check && kind != failure_kind::crash)
+    return;
+  outcome_ = outcome::cut;
+  verdict_.what = {};
+  verdict_.bound = "time";
+}
+
 // One execution here. Returns whether another one may follow.
 bool machine::run_next(int (*program)(), const surroundings& around) {
   if (around.before) around.before();
   if (around.output && verdict_.executions == 1) around.output(false);
   run_once(program);
+  leave_out_what_time_has_ended();
   ++verdict_.executions;
   verdict_.longest = std::max<std::uint64_t>(verdict_.longest, search_.depth());
   if (outcome_ == outcome::failed) return false;

@@ -206,6 +206,7 @@ class machine final : private ends {
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other, address object);
   bool run_next(int (*program)(), const surroundings&);
+  void leave_out_what_time_has_ended();
   void repeat_failure(const std::string& schedule, const surroundings&);
   void show_output(int (*program)(), const surroundings&);
   void conclude();

@@ -78,6 +78,21 @@ bool waits_natively(const void* where) {
          (!engine::has_signals() || pending_signals() == 0);
 }
 
+// Where the program runs several times nobody sends it anything: the only thread, when none of
+// these signals has come, waits for good.
+bool waits_in_vain(signal_bits which, engine::place where) {
+  if (!by_program(where) || engine::has_signals() || !engine::runs_again() || has_other_threads())
+    return false;
+  sigset_t come;
+  return SYNCOPATE_REAL(sigpending)(&come) == 0 && (bits_of(come) & which) == 0;
+}
+
+[[noreturn]] void wait_for_good(engine::place where) {
+  const engine_scope inside;
+  const std::uint32_t nothing = 0;
+  for (;;) engine::park(address_of(&nothing), 0, nullptr, ~0u, where);
+}
+
 // In the system, until a signal comes or for `most`. One that has come since the caller looked
 // would not end the wait: they are let in by the wait itself alone.
 void wait_in_system(const timespec* most) {
@@ -92,6 +107,7 @@ void wait_in_system(const timespec* most) {
 int wait_for_handler(const char* name, engine::place where) {
   if (!engine::has_signals()) {
     if (has_other_threads()) refuse_to_block(name);
+    if (waits_in_vain(0, where)) wait_for_good(where);
     return SYNCOPATE_REAL(pause)();
   }
   const interruptions before = interruptions_so_far();
@@ -193,6 +209,7 @@ SYNCOPATE_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const ti
   end_transaction("sigtimedwait", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
+  if (limit == nullptr && waits_in_vain(bits_of(*set), where)) wait_for_good(where);
   if (waits_natively(where)) return SYNCOPATE_REAL(sigtimedwait)(set, info, limit);
   if (limit != nullptr && (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= second)) {
     errno = EINVAL;
@@ -204,6 +221,7 @@ SYNCOPATE_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   end_transaction("sigwaitinfo", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, info);
   const auto* const where = SYNCOPATE_CALLER;
+  if (waits_in_vain(bits_of(*set), where)) wait_for_good(where);
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwaitinfo)(set, info);
   return wait_for_signal(set, info, nullptr, where);
 }
@@ -211,6 +229,7 @@ SYNCOPATE_EXPORT int sigwait(const sigset_t* set, int* signal) {
   end_transaction("sigwait", SYNCOPATE_CALLER);
   const results_of_call told(SYNCOPATE_CALLER, signal);
   const auto* const where = SYNCOPATE_CALLER;
+  if (waits_in_vain(bits_of(*set), where)) wait_for_good(where);
   if (waits_natively(where)) return SYNCOPATE_REAL(sigwait)(set, signal);
   int found = 0;
   do found = wait_for_signal(set, nullptr, nullptr, where);
@@ -230,6 +249,7 @@ SYNCOPATE_EXPORT int sigsuspend(const sigset_t* mask) {
   const auto* const where = SYNCOPATE_CALLER;
   if (!is_machines(where)) {
     if (by_program(where) && has_other_threads()) refuse_to_block("sigsuspend");
+    if (waits_in_vain(~bits_of(*mask), where)) wait_for_good(where);
     return SYNCOPATE_REAL(sigsuspend)(mask);
   }
   const interruptions before = interruptions_so_far();

@@ -42,14 +42,15 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
   const std::uint64_t ticks = now > began ? now - began : 0;
   const std::uint32_t weight = release.weight != 0 ? release.weight : 1;
   if (who == waiters::some) count(*slot->row, ticks, weight);
+  std::uint32_t& skipped = slot->skipped[release.is_late];
   if (release.since != 0 ? !release.is_event : !t.hold_events.allows(now)) {
-    skip_event(slot->skipped[0], weight);
+    skip_event(skipped, weight);
     return;
   }
-  if (weight > 1) skip_event(slot->skipped[0], weight - 1);
+  if (weight > 1) skip_event(skipped, weight - 1);
   const std::uint64_t used =
       release.cpu_ns != 0 ? cpu_time(CLOCK_THREAD_CPUTIME_ID) - release.cpu_ns : 0;
-  write_event(t, slot->skipped[0],
+  write_event(t, skipped,
               {.start = since,
                .end = ended,
                .lock = id,
@@ -73,18 +74,20 @@ std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   const bool is_release = contended && t != nullptr && !local.inside;
   const bool is_sampled = t != nullptr && !local.inside && t->holds.has(object);
   if (!is_release && !is_sampled) return 0;
+  const std::uint64_t now = machine::ticks();
   std::uint32_t weight = 1;
+  bool is_late = false;
   if (is_release && !is_sampled) {
-    weight = t->turns.take(object);
+    weight = t->turns.take(object, now, long_wait(), is_late);
     if (weight == 0) return 0;
   }
-  const std::uint64_t now = machine::ticks();
   if (is_sampled) {
     entry inside;
     t->holds.end_watch(object, now);
   }
   if (!is_release) return now;
-  t->release = {now, 0, t->hold_events.allows(now), weight};
+  const bool is_event = is_late ? t->hold_events.allows_long(now) : t->hold_events.allows(now);
+  t->release = {now, 0, is_event, is_late, weight};
   if (t->release.is_event && asks_usage(*t)) {
     t->release.cpu_ns = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     t->release.since = machine::ticks();

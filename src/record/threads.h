@@ -44,12 +44,19 @@ class event_budget {
 
 // Which contended releases a thread measures: each lock's first ones, then about one in sixteen,
 // which stands for those since the one before. By chance, or else two locks released in turn
-// could share them unfairly. Locks whose addresses collide share their turns.
+// could share them unfairly. Locks whose addresses collide share their turns. One that comes long
+// after the one before has no turn: it may end a long hold, for which others have waited as long,
+// and stands for itself.
 class release_turns {
  public:
-  // Of a release of `object`: how many it stands for; 0: it is not to be measured.
-  std::uint32_t take(const void* object) noexcept {
+  // Of a release of `object` now: how many it stands for; 0: it is not to be measured. `is_late`:
+  // that it comes so long after the one before.
+  std::uint32_t take(const void* object, std::uint64_t now, std::uint64_t late,
+                     bool& is_late) noexcept {
     turn& t = turns_[reinterpret_cast<std::uintptr_t>(object) * 0x9e3779b97f4a7c15u >> 60];
+    is_late = now - t.last >= late;
+    t.last = now;
+    if (is_late) return 1;
     ++t.count;
     if (t.left == 0) return take_now(t);
     --t.left;
@@ -58,6 +65,7 @@ class release_turns {
 
  private:
   struct turn {
+    std::uint64_t last;         // ticks
     std::uint16_t left, count;  // until the next one is measured; since one was
     std::uint32_t measured;
   };
@@ -141,10 +149,10 @@ struct thread_state {
   std::uint32_t waits;
   // The contended release under way, as hold_ends_now() has found it.
   struct {
-    std::uint64_t since;   // ticks; 0: none
-    std::uint64_t cpu_ns;  // the thread's processor time then; 0: not asked
-    bool is_event;
-    std::uint32_t weight;  // how many releases it stands for
+    std::uint64_t since;     // ticks; 0: none
+    std::uint64_t cpu_ns;    // the thread's processor time then; 0: not asked
+    bool is_event, is_late;  // release_turns
+    std::uint32_t weight;    // how many releases it stands for
   } release;
   release_turns turns;
   own_count counts[8];

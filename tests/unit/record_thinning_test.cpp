@@ -122,6 +122,41 @@ TEST(RecordThinning, EachLockHasItsShareOfReleasesAlsoWhereTheyAreReleasedInTurn
   EXPECT_GT(sum, std::uint64_t{locks} * (rounds - 32));
 }
 
+// Who waited behind it waited as long, and is to be told who held it.
+TEST(RecordThinning, AReleaseAfterALongTimeIsNotLeftOutAmongManyOthers) {
+  constexpr unsigned long_ones = 20, between = 2000;
+  scratch dir;
+  std::uint64_t ends[long_ones] = {};
+  int channel[2];
+  ASSERT_EQ(::pipe(channel), 0);
+  const int status = in_child([&] {
+    static object one;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    one.id();
+    for (std::uint64_t& end : ends) {
+      for (unsigned i = 0; i < between; ++i)
+        if (const std::uint64_t ended = record::hold_ends(&one, true); ended != 0)
+          record::released(&one, one.slot, true, ended);
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      end = record::hold_ends(&one, true);
+      if (end != 0) record::released(&one, one.slot, true, end);
+    }
+    record::finish();
+    return ::write(channel[1], ends, sizeof ends) == sizeof ends ? 0 : 2;
+  });
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(::read(channel[0], ends, sizeof ends), ssize_t{sizeof ends});
+  ::close(channel[0]);
+  ::close(channel[1]);
+  const contents c = read_record(dir.file());
+  for (const std::uint64_t end : ends) {
+    unsigned found = 0;
+    for (const auto& e : c.events)
+      if (e.item.end == end) found += e.item.weight;
+    EXPECT_EQ(found, 1u) << end;
+  }
+}
+
 TEST(RecordThinning, TheFirstContendedReleasesAreAllMeasured) {
   scratch dir;
   const int status = in_child([&] {

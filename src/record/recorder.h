@@ -196,6 +196,12 @@ void wait_in_vain(wait& w) noexcept;
 // The call did not wait: it was refused, or had the lock already. Nothing is counted.
 void wait_refused(wait& w) noexcept;
 
+// The calling thread is one of the record's, also where it has no event.
+void thread_seen() noexcept;
+// The calling thread was the last to leave a region of OpenMP; how long the others have waited for
+// it there, in ticks and in all.
+void left_last(std::uint32_t id, std::uint64_t waited) noexcept;
+
 // What waiting for a futex of the program's own is, by how its waiters were woken so far.
 wait_kind kind_of_futex(std::uint32_t id) noexcept;
 // A thread waits for it because its word has this value.

@@ -1,12 +1,13 @@
-// section_counts.cpp -- what is no wait, but counted by lock and kind: transactions and runs ahead.
+// section_counts.cpp -- what is no wait, but counted by lock and kind: transactions, runs ahead, who
+// came last.
 #include "record/objects.h"
 #include "record/rows.h"
 
 namespace syncopate::record {
 
-// count(histogram): for this thread's row of lock and kind.
+// count(row): this thread's, of lock and kind, which is counted itself.
 template <class Count>
-static void count_in_row(std::uint32_t id, wait_kind kind, Count count) noexcept {
+static void count_row(std::uint32_t id, wait_kind kind, Count count) noexcept {
   if (!enabled) return;
   entry inside;
   if (!inside) return;
@@ -15,7 +16,21 @@ static void count_in_row(std::uint32_t id, wait_kind kind, Count count) noexcept
   row_slot* const slot = find_row(*t, known_id(id), row_kind(kind));
   if (slot == nullptr) return;
   ++slot->row->waits;
-  count(slot->row->histogram);
+  count(*slot->row);
+}
+
+template <class Count>
+static void count_in_row(std::uint32_t id, wait_kind kind, Count count) noexcept {
+  count_row(id, kind, [&count](wait_row& row) { count(row.histogram); });
+}
+
+void thread_seen() noexcept {
+  if (!enabled) return;
+  if (const entry inside; inside) (void)this_thread();
+}
+
+void left_last(std::uint32_t id, std::uint64_t waited) noexcept {
+  count_row(id, wait_kind::came_last, [waited](wait_row& row) { row.wait_sum += waited; });
 }
 
 void elided(std::uint32_t id, const elision_counts& of) noexcept {

@@ -22,7 +22,7 @@ _COUNT = re.compile(r"(\[\])? x[\d,]+$")
 REST = " > \u2026"
 PLAIN = {ord("\u2026"): "~", ord("\u2588"): "#", ord("\u00b1"): "+-"}  # ellipsis, block, plus-minus
 # Columns of text, which may be cut; of all others, numbers, none is.
-TEXTS = ("lock", "barrier", "for", "waiter", "holder", "transaction", "address", "winner",
+TEXTS = ("lock", "barrier", "region", "for", "waiter", "holder", "transaction", "address", "winner",
          "program", "worst lock", "thread", "waits for", "by", "at", "held by")  # fmt: skip
 
 

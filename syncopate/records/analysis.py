@@ -96,6 +96,7 @@ class Group:
         self.by_thread: dict[int, Sums] = defaultdict(Sums)  # all its waits, of whatever kind
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self.kept_waiting: Counter[int] = Counter()  # at the end of a region, by who came last: ticks
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
@@ -405,8 +406,10 @@ class Analysis:
             if KIND_NAMES[kind] in LOST_KINDS:
                 self.lock_lost[lock] += total
                 self.lock_waits[lock] += waits
-        for thread, lock, times in self.record.last_arrivals():
-            self.group(lock).arrivals[thread][1] += times
+        for thread, lock, times, ticks in self.record.last_arrivals():
+            group = self.group(lock)
+            group.arrivals[thread][1] += times
+            group.kept_waiting[thread] += ticks
         self._read_holders()
         for row in self.record.releases():
             self.group(row.lock).releases += row.waits

@@ -209,6 +209,11 @@ def is_barrier_place(lock: Lock) -> bool:
     return lock.object == BARRIER and lock.type == PLACE
 
 
+def is_region(lock: Lock) -> bool:
+    """Whether it is a region, which the run-time starts and ends."""
+    return lock.object == BARRIER and lock.type in (REGION_OF_GNU, REGION)
+
+
 def is_region_of_gnu(lock: Lock) -> bool:
     """Whether it is a region that libgomp starts and ends, its team not being kept."""
     return lock.object == BARRIER and lock.type == REGION_OF_GNU

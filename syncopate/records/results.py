@@ -16,7 +16,7 @@ from syncopate.records.account import Account, awaits_python, awaits_semlocks
 from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signals
 from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
-from syncopate.records.naming import telling, telling_on, wrapper_frames
+from syncopate.records.naming import is_region, telling, telling_on, wrapper_frames
 from syncopate.records.notes import Notes
 from syncopate.records.openwaits import OpenWaits
 from syncopate.records.recordformat import OBJECT_NAMES
@@ -143,6 +143,7 @@ class Results:
         lost = group.lost()
         waited = sum(kind.total for kind in group.kinds.values())
         waits = sum(kind.waits for kind in group.kinds.values())
+        at_end = bool(group.locks) and is_region(group.locks[0])
         return {
             "name": group.name.text,
             "named_by": group.name.by,
@@ -174,7 +175,8 @@ class Results:
             "threads_lost": len(group.losers()),
             "by_thread": self._by_thread(group),
             "waits": {name: self._waits(of, total) for name, of in sorted(group.kinds.items())},
-            "arrivals": self._arrivals(group),
+            "arrivals": [] if at_end else self._arrivals(group),
+            "region_ends": self._region_ends(group) if at_end else [],
             "hold": self._hold(group),
             "elision": self._elision(group.elision),
             "speculation": self._speculation(group.speculation),
@@ -243,6 +245,17 @@ class Results:
         return [
             {"thread": self.of.label(thread), "waited_ns": self.of.ns(ticks), "last": last}
             for thread, (ticks, last) in latest_first
+        ]
+
+    def _region_ends(self, group: Group) -> list[dict]:
+        worst_first = sorted(group.arrivals.items(), key=lambda each: -group.kept_waiting[each[0]])
+        return [
+            {
+                "thread": self.of.label(thread),
+                "last": last,
+                "others_waited_ns": self.of.ns(group.kept_waiting[thread]),
+            }
+            for thread, (_, last) in worst_first
         ]
 
     def _waits(self, kind: Kind, all_threads: int) -> dict:

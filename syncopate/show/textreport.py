@@ -105,6 +105,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
     if results["hidden"]:
         console.print(f"\n{several(results['hidden'], 'more row')}: use --top", style="dim")
     _arrivals(console, results)
+    _region_ends(console, results)
     _interrupted(console, results)
     _elision(console, results)
     _speculation(console, results)
@@ -297,6 +298,21 @@ def _arrivals(console, results: dict) -> None:
         "thread": [each["thread"] for _, each in rows],
         "last": [count(each["last"]) for _, each in rows],
         "waited": [duration(each["waited_ns"]) for _, each in rows],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def _region_ends(console, results: dict) -> None:
+    """The same at the end of OpenMP's regions, where those who wait are the run-time's."""
+    rows = [(lock, each) for lock in results["locks"] for each in lock.get("region_ends", ())]
+    if not rows:
+        return
+    console.print("\nWho came last at the end of a region", style="bold cyan")
+    columns = {
+        "region": [name_of(lock) for lock, _ in rows],
+        "thread": [each["thread"] for _, each in rows],
+        "last": [count(each["last"]) for _, each in rows],
+        "others waited": [duration(each["others_waited_ns"]) for _, each in rows],
     }
     console.print(terminal.table(console, columns))
 

@@ -12,6 +12,8 @@
 //   [M]  release store of the mark, acquire load by who waits or has passed the barrier: what was
 //        done before the mark happens-before who helps.
 //   [O]  relaxed RMW: one thread makes the key; others see that it is made by [E].
+//   [Q]  relaxed RMW of the sum before an acq_rel RMW of the count: who is counted last reads all
+//        of the sum.
 
 #include "openmp/teams/team.h"
 
@@ -213,6 +215,10 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   update(order_->participants, t.participants);
   update(order_->first_phase, t.phase);
   update(order_->recorded, place);
+  if (__builtin_expect(place != 0, 0)) {
+    t.left.store(0, std::memory_order_relaxed);     // [G]
+    t.left_at.store(0, std::memory_order_relaxed);  // [G]
+  }
   update(order_->meets, of.tasks && makes_tasks(what.function));
 }
 
@@ -264,6 +270,19 @@ void end_tasks(frame& f, bool meets) noexcept {
   }
 }
 
+// The thread has done its part of a region that is recorded. The others wait for who is the last,
+// which can tell how long they did: most are the runtime's from here on.
+void count_leaving(team& t, std::uint32_t region, std::uint32_t threads) noexcept {
+  if (threads < 2) return;
+  const std::uint64_t now = machine::ticks();
+  t.left_at.fetch_add(now, std::memory_order_relaxed);                // [Q]
+  if (t.left.fetch_add(1, std::memory_order_acq_rel) + 1 != threads)  // [Q]
+    return record::thread_seen();
+  const std::uint64_t all = threads * now - t.left_at.load(std::memory_order_relaxed);  // [Q]
+  // Another one may have read the clock behind this one, and been counted first.
+  record::left_last(region, static_cast<std::int64_t>(all) > 0 ? all : 0);
+}
+
 }  // namespace
 
 void region_order::leave(frame& f) const noexcept {
@@ -271,6 +290,8 @@ void region_order::leave(frame& f) const noexcept {
   if (of->tasks) end_tasks(f, meets);
   stop_running_ahead();  // at the barrier that ends the tasks; behind us is the runtime
   current = f.outer;
+  if (__builtin_expect(recorded != 0, 0) && in != nullptr)
+    count_leaving(*in, recorded, static_cast<std::uint32_t>(of->real.omp_get_num_threads()));
   if (f.id != 0) return;
   if (in != nullptr) {
     update(in->phase, f.phase);

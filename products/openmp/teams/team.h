@@ -91,6 +91,9 @@ struct alignas(128) team {
   // While recording: where the first to arrive at the barrier calls it, of two that follow each
   // other. One barrier of the source may be several calls in its code.
   std::atomic<const void*> called_at[2]{};
+  // While recording: threads that have left the region, and when, in ticks and in sum.
+  std::atomic<std::uint32_t> left{0};
+  std::atomic<std::uint64_t> left_at{0};
 
   region_order order;
 

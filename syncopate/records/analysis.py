@@ -96,7 +96,8 @@ class Group:
         self.by_thread: dict[int, Sums] = defaultdict(Sums)  # all its waits, of whatever kind
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self.kept_waiting: Counter[int] = Counter()  # at the end of a region, by who came last: ticks
+        # At the end of a region, by who came last: the ticks that the others waited for it.
+        self.kept_waiting: Counter[int] = Counter()
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 MOST_LOCKS = 20
@@ -41,8 +41,10 @@ def of(records: list[dict], is_chosen: Callable[[str], object] = bool) -> dict:
 
 
 def in_order(records: list[dict]) -> Iterator[tuple[int, dict]]:
-    """(depth, record), parents before their children, otherwise as they were named."""
-    known = {results["process"]["id"] for results in records}
+    """(depth, record), parents before their children, otherwise as they were named. A process that
+    has called exec() has several records: they stand together, its children below the last."""
+    left = Counter(results["process"]["id"] for results in records)
+    known = set(left)
     children: dict[int, list[dict]] = defaultdict(list)
     first = []
     for results in records:
@@ -52,17 +54,26 @@ def in_order(records: list[dict]) -> Iterator[tuple[int, dict]]:
         else:
             first.append(results)
     seen: set[int] = set()
-    todo = [(0, results) for results in reversed(first)]
+    todo = [(0, results) for results in reversed(_together(first))]
     while todo:
         depth, results = todo.pop()
         seen.add(id(results))
         yield depth, results
-        # A process that has called exec() has several records: its children stand below the first.
-        below = children.pop(results["process"]["id"], [])
+        process = results["process"]["id"]
+        left[process] -= 1
+        below = [] if left[process] else _together(children.pop(process, []))
         todo += [(depth + 1, child) for child in reversed(below)]
     for results in records:  # those that are each other's parents, as of reused numbers
         if id(results) not in seen:
             yield 0, results
+
+
+def _together(records: list[dict]) -> list[dict]:
+    """Those of one process one after the other."""
+    of: dict[int, list[dict]] = defaultdict(list)
+    for results in records:
+        of[results["process"]["id"]].append(results)
+    return [results for alike in of.values() for results in alike]
 
 
 def how_many(processes: list[dict]) -> int:

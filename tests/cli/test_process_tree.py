@@ -457,7 +457,15 @@ def test_parents_come_before_their_children():
 def test_every_record_is_shown_once():
     assert order((1, 2), (2, 1)) == [(0, 1), (0, 2)]
     assert order((1, 1)) == [(0, 1)]
-    assert order((1, 0), (1, 0), (2, 1)) == [(0, 1), (1, 2), (0, 1)]
+
+
+def test_children_of_what_became_another_program_stand_below_the_last():
+    """Where others stand between the records of one process, too: which one forked them is not
+    told, and the last is mostly the program itself, after shells that began it."""
+    assert order((1, 0), (1, 0), (2, 1)) == [(0, 1), (0, 1), (1, 2)]
+    assert order((1, 0), (2, 1), (3, 0), (1, 0), (2, 1)) == [
+        (0, 1), (0, 1), (1, 2), (1, 2), (0, 3),
+    ]  # fmt: skip
 
 
 def test_of_a_process_that_has_told_nothing_no_time_is_said(tmp_path):

@@ -53,8 +53,8 @@ class RecordCounts(RecordChunks):
             yield thread, f[0], f[2], f[3]
 
     def last_arrivals(self) -> Iterator[tuple[int, int, int, int]]:
-        """Thread, barrier's or region's id, how often that thread came last there, and at the end of
-        a region how many ticks the others waited for it, in all."""
+        """Thread, barrier's or region's id, how often that thread came last there, and at the end
+        of a region how many ticks the others waited for it, in all."""
         for thread, f in self._rows_of(CAME_LAST):
             yield thread, f[0], f[2], f[3]
 

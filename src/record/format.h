@@ -204,8 +204,8 @@ enum class wait_kind : std::uint32_t {
   barrier = 7,
   futex = 8,            // the program's own FUTEX_WAIT
   elision = 9,          // no wait: counts of elided sections, in a row of their own (elision_count)
-  came_last = 10,       // no wait: the thread was the last at an OpenMP barrier, or to leave a region:
-                        // then wait_row::wait_sum is how long the others waited for it
+  came_last = 10,       // no wait: the thread was the last at an OpenMP barrier, or to leave a
+                        // region: then wait_row::wait_sum is how long the others waited for it
   release = 11,         // no wait: releases while others waited, sampled, and how long they took
   holder = 12,          // no wait: sampled holds, and whether they ran on (holder_count)
   semaphore = 13,       // that was posted by another thread than had taken it: a signal

@@ -1,5 +1,5 @@
-// section_counts.cpp -- what is no wait, but counted by lock and kind: transactions, runs ahead, who
-// came last.
+// section_counts.cpp -- what is no wait, but counted by lock and kind: transactions, runs ahead,
+// who came last.
 #include "record/objects.h"
 #include "record/rows.h"
 

@@ -316,7 +316,7 @@ void machine::show_output(int (*program)(), const surroundings& around) {
 // Time was over in the execution: that may have interrupted a call of the system, which nothing of
 // the program's would have, so that what came of it is not the program's.
 void machine::leave_out_what_time_has_ended() {
-  if (instrument::time_is_over == 0) return;
+  if (instrument::time_is_over == 0 || !verdict_.bound.empty()) return;
   const auto kind = outcome_ == outcome::failed ? verdict_.what.kind : failure_kind::none;
   if (kind != failure_kind::none && kind != failure_kind::check && kind != failure_kind::crash)
     return;

@@ -23,7 +23,7 @@ def is_source(name: str) -> bool:
 
 
 # A compiler's two names, for C and for C++; with others around them ("arm-linux-gcc-12").
-_TWO_NAMES = {"cc": ("gcc", "clang", "cc"), "c++": ("g++", "clang++", "c++")}
+_TWO_NAMES = (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++"))
 _A_NAME = re.compile(r"(.*/)?((?:[\w.]+-)*)(gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(-[\d.]+)?")
 
 

@@ -11,7 +11,6 @@ import sys
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
-from syncopate.base.since import zip_equal
 from syncopate.launch import program
 from syncopate.machines import cxx, instrumented
 
@@ -36,7 +35,7 @@ def for_language(compiler: str, command: str) -> str:
         if not found:
             continue
         folder, prefix, name, suffix = (part or "" for part in found.groups())
-        pair = next(names for names in zip_equal(*_TWO_NAMES.values()) if name in names)
+        pair = next(names for names in _TWO_NAMES if name in names)
         wanted = folder + prefix + pair[command == "c++"] + suffix
         if shutil.which(wanted):
             return " ".join([*words[:place], wanted, *words[place + 1 :]])

@@ -3,6 +3,7 @@ OpenMP; then the verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from syncopate.tuning import choice as candidates
@@ -37,6 +38,16 @@ class Outcome:
     rejected: list[Verdict] = field(default_factory=list)
     verdict: Verdict | None = None  # against the program as it is
 
+    def forget(self, failed: Collection[Choice]) -> None:
+        """Goes back behind choices under which the program failed after they were adopted."""
+        while self.steps and self.steps[-1].choice in failed:
+            self.steps.pop()
+        if self.best in failed:
+            self.best = self.steps[-1].choice if self.steps else AS_IS
+        if self.verdict is not None and self.verdict.choice in failed:
+            self.verdict = None
+        self.rejected = [each for each in self.rejected if each.choice not in failed]
+
 
 def explore(search: Search, ground: Ground, outcome: Outcome, say) -> None:
     """Fills `outcome`. Raises search.Dropped when the program fails by itself."""
@@ -66,13 +77,17 @@ def explore(search: Search, ground: Ground, outcome: Outcome, say) -> None:
     promising = min(outcome.rejected, key=lambda each: each.ratio.value, default=None)
     if outcome.best == AS_IS and promising is not None and promising.ratio.value < 1:
         outcome.best = promising.choice  # what it lacks may be rounds
-    if outcome.best != AS_IS:
+    while outcome.best != AS_IS:
         say("the verdict")
         last = search.confirm(AS_IS, outcome.best, search.left(), MOST_AT_LAST)
+        if outcome.best in search.dropped:
+            outcome.forget(search.dropped)
+            continue
         if last is not None and last.rounds >= CONFIRMING:
             outcome.verdict = last
             if not outcome.steps:
                 outcome.steps.append(last)
+        return
 
 
 def _explore_openmp(search: Search, ground: Ground, outcome: Outcome, say) -> None:
@@ -97,10 +112,9 @@ def _stage(
     as far as one can see, since single locks can then be chosen on top of it."""
     base = outcome.best
     winner = search.halve(base, tried, share)
-    if winner is None:
-        return
-    verdict = search.confirm(base, winner, share / 2 * search.spare())
-    if verdict is None:
+    verdict = winner and search.confirm(base, winner, share / 2 * search.spare())
+    outcome.forget(search.dropped)
+    if winner is None or verdict is None:
         return
     if not (verdict.is_better or (may_tie and not verdict.is_worse)):
         outcome.rejected.append(verdict)

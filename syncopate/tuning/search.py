@@ -72,8 +72,8 @@ class Search:
     def halve(self, base: Choice, candidates: Sequence[Choice], share: float) -> Choice | None:
         """The candidate that does best against `base` within a share of the time to spare.
 
-        None when there is no time to try and confirm one, none could be measured, or none is worth
-        a confirmation.
+        None when there is no time to try and confirm one, none could be measured, none is worth a
+        confirmation, or the base failed.
         """
         if self.spare() < 2 * (ROUNDS_A_LEVEL + CONFIRMING) * self.seconds_a_run():
             return None
@@ -84,6 +84,8 @@ class Search:
         costs: dict[Choice, list[float]] = {}
         while survivors:
             self._level(base, survivors, costs, until, rounds)
+            if base in self.dropped:
+                return None
             measured = [each for each in survivors if each in costs and each not in self.dropped]
             ranked = sorted(measured, key=lambda each: _center(costs[each], costs[base]))
             survivors = ranked[: max(1, len(ranked) // 2)]
@@ -98,7 +100,7 @@ class Search:
     ) -> Verdict | None:
         """Compares by fresh runs: as many rounds as the seconds allow, at most `most`.
 
-        None when there is not even time for two rounds, or the choice failed.
+        None when there is not even time for two rounds, or the choice or the base failed.
         """
         until = self.now() + seconds
         costs: dict[Choice, list[float]] = {}
@@ -106,11 +108,12 @@ class Search:
             late = self.now() + 2 * self.seconds_a_run() > (
                 self.deadline if number < CONFIRMING else until
             )
-            if late or choice in self.dropped or _is_precise(costs, base, choice):
+            failed = choice in self.dropped or base in self.dropped
+            if late or failed or _is_precise(costs, base, choice):
                 break
             self._round(base, [choice], costs, number)
         rounds = len(costs.get(choice, ()))
-        if rounds < 2 or choice in self.dropped:
+        if rounds < 2 or choice in self.dropped or base in self.dropped:
             return None
         return Verdict(choice, base, ratio_of_medians(costs[choice], costs[base]), rounds)
 
@@ -130,7 +133,7 @@ class Search:
 
     def _level(self, base: Choice, others: list[Choice], costs, until: float, rounds: int) -> None:
         for number in range(rounds):
-            if costs and self.now() >= until:
+            if base in self.dropped or (costs and self.now() >= until):
                 return
             self._round(base, [each for each in others if each not in self.dropped], costs, number)
 
@@ -144,9 +147,11 @@ class Search:
             try:
                 found[choice] = self.measure(choice)
             except Dropped as why:
-                if choice == base:
+                if choice.as_is:
                     raise
                 self.dropped[choice] = str(why)
+                if choice == base:
+                    return  # nothing is left to compare with
                 continue
             self.durations.append(self.now() - started)
         for choice, cost in found.items():

@@ -148,6 +148,7 @@ class Session:
 
     def _finish(self, search: Search, before: str) -> None:
         """Says what was found, and writes it if it is better."""
+        self.outcome.forget(search.dropped)  # an interrupt may have come before the search did it
         names = {number: lock.name for number, lock in self.locks.items()}
         for choice, why in search.dropped.items():
             text = shown(f"{choice.text(names)}: {why}")

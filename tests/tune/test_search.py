@@ -99,6 +99,35 @@ def test_a_program_that_fails_by_itself_ends_the_search():
         Machine(cost).search.confirm(AS_IS, Choice(), 100.0)
 
 
+class FailsLater:
+    """The cost of `fast`, until it has run so often: then the program fails with it."""
+
+    def __init__(self, runs: int):
+        self.left = runs
+
+    def __call__(self, choice):
+        name = dict(choice.default).get("lock")
+        if name != "mcs":
+            return 8.0 if name == "ticket" else 10.0
+        self.left -= 1
+        if self.left < 0:
+            raise Dropped("it was killed by SIGSEGV")
+        return 7.0
+
+
+@pytest.mark.parametrize("runs", range(1, 90))
+def test_a_choice_that_fails_after_it_was_adopted_is_left_out(runs):
+    """Not the program by itself, which never fails here; and it is not what is recommended."""
+    machine, outcome = Machine(FailsLater(runs), budget=4_000.0), Outcome()
+    ground = Ground(NAMES, {0: "a", 1: "b"}, elides=True)
+    explore(machine.search, ground, outcome, lambda text: None)
+    failed = set(machine.search.dropped)
+    assert failed
+    assert outcome.best not in failed
+    assert not failed & {step.choice for step in outcome.steps}
+    assert outcome.verdict is None or outcome.verdict.choice not in failed
+
+
 def test_hopeless_winners_are_not_confirmed():
     machine = Machine(by_default(dict.fromkeys(NAMES, 30.0)))
     assert machine.search.halve(AS_IS, all_locks(), 1.0) is None

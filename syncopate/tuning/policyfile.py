@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from syncopate.base.shown import shown
 from syncopate.launch.policy import SCHEMA, VERSION
 from syncopate.records.recordformat import BARRIER
 from syncopate.tuning.choice import Choice
@@ -68,8 +69,8 @@ def gain(verdict: Verdict) -> str:
 
 
 def text(policy: dict, comments: list[str]) -> str:
-    """The document as TOML."""
-    lines = [f"# {comment}" for comment in comments]
+    """The document as TOML, whose comments may hold no control character."""
+    lines = [f"# {shown(comment)}" for comment in comments]
     lines += [f"schema = {_quoted(policy['schema'])}", f"version = {policy['version']}"]
     tables = [("[default]", policy["default"])] if "default" in policy else []
     tables += [("[[lock]]", entry) for entry in policy.get("lock", [])]

@@ -11,12 +11,13 @@ import pytest
 from conftest import COMMAND, ROOT, compile_program, policy_of, syncopate
 
 from syncopate.base.errors import Failure
+from syncopate.bench.ratios import Ratio
 from syncopate.launch import policy
-from syncopate.tuning import verdict
-from syncopate.tuning.choice import AS_IS
+from syncopate.tuning import policyfile, verdict
+from syncopate.tuning.choice import AS_IS, Choice
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.plan import Outcome
-from syncopate.tuning.search import Dropped
+from syncopate.tuning.search import Dropped, Verdict
 from syncopate.tuning.session import Session
 
 # Two mutexes that threads surely wait for. What it prints is a cost that depends on its locks: 100,
@@ -257,6 +258,15 @@ def running(program: str) -> int:
                 continue
         time.sleep(0.02)
     raise AssertionError(f"{program} did not start")
+
+
+@pytest.mark.parametrize("word", ["a\nb", "a\rb", "\x1b[2J", "\x7f", "\udcff", "\u2028"])
+def test_a_policy_is_one_whatever_the_command_holds(tmp_path, word):
+    path = tmp_path / "policy.toml"
+    found = Verdict(Choice().with_default("lock", "mcs"), AS_IS, Ratio(0.8, 0.7, 0.9), 30)
+    comments = verdict.comments(found, ["program", word], [1.0])
+    path.write_text(policyfile.text(policyfile.document(found.choice, {}), comments))
+    assert policy.read(str(path)).default["lock"] == "mcs"
 
 
 def test_policies_of_tests_are_sound(tmp_path):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 from syncopate.base.shown import shown
+from syncopate.base.units import several
 from syncopate.launch.policy import SCHEMA, VERSION
 from syncopate.records.recordformat import BARRIER
 from syncopate.tuning.choice import Choice
 from syncopate.tuning.hotlocks import HotLock
 from syncopate.tuning.plan import Outcome
-from syncopate.tuning.search import Verdict
+from syncopate.tuning.search import CONFIRMING, Verdict
 
 # What a step has changed for all locks, in a reason.
 CALLED = {
@@ -47,7 +48,7 @@ def _why_default(choice: Choice, outcome: Outcome) -> dict[str, str]:
         return {}
     changed = [key for key, _ in set(step.choice.default) - set(step.against.default)]
     last = CALLED.get(changed[0], "choice") if len(changed) == 1 else "choice"
-    better = "is better than" if step.is_better else "is no worse than"
+    better = "is better than" if step.is_better else "was not seen to be worse than"
     before = "the program as it is" if step.against.as_is else "what was best before"
     return {"reason": f"this {last} for all {better} {before}", "gain": gain(step)}
 
@@ -62,9 +63,10 @@ def _why_single(number: int, lock: HotLock, settings, outcome: Outcome) -> dict[
 def gain(verdict: Verdict) -> str:
     """How many times better: the factor, its 95 % interval, and of how many rounds."""
     ratio = verdict.ratio
+    covered = "95 %" if verdict.rounds >= CONFIRMING else "too few rounds for 95 %"
     return (
-        f"{1 / ratio.value:.3f}x (95 %: {1 / ratio.high:.3f} to {1 / ratio.low:.3f};"
-        f" {verdict.rounds} rounds)"
+        f"{1 / ratio.value:.3f}x ({covered}: {1 / ratio.high:.3f} to {1 / ratio.low:.3f};"
+        f" {several(verdict.rounds, 'round')})"
     )
 
 

@@ -155,7 +155,8 @@ class Session:
             print(f"syncopate: tune: left out: {text}", file=sys.stderr)
         if self.outcome.verdict is None or not self.outcome.verdict.is_better:
             runs = len(search.durations)
-            print(before + verdict.nothing(self.outcome, names, self.lost, runs))
+            said = verdict.nothing(self.outcome, names, self.lost, runs, interrupted=bool(before))
+            print(before + said)
             return
         document = policyfile.document(self.outcome.verdict.choice, self.locks, self.outcome)
         policy.check(self.output, document)

@@ -8,26 +8,37 @@ import shlex
 import time
 
 from syncopate import __version__
+from syncopate.base.shown import shown
+from syncopate.base.units import several
 from syncopate.tuning.hotlocks import LEAST_LOST
 from syncopate.tuning.plan import Outcome
 from syncopate.tuning.policyfile import gain
 from syncopate.tuning.search import Verdict
 
 
-def nothing(outcome: Outcome, names: dict[int, str], lost: float | None, runs: int) -> str:
-    text = f"no change is better than what you have, as far as {runs} runs can tell"
-    tried = [outcome.verdict] if outcome.verdict else outcome.rejected
-    if tried:
-        best = min(tried, key=lambda each: each.ratio.value)
-        return f"{text}; the best of what was tried: {best.choice.text(names)}: {gain(best)}"
-    if lost is not None and lost < LEAST_LOST and runs <= 1:
-        return f"no change is better than what you have: locks cost {lost * 100:.2f} % of its time"
+def nothing(
+    outcome: Outcome, names: dict[int, str], lost: float | None, runs: int, interrupted: bool
+) -> str:
+    """`lost`: to locks, of all thread time, where that is known. `runs`: the first is the program
+    as it is, and what is behind one that failed is not counted."""
+    if runs <= 1:
+        if interrupted:
+            return "nothing else was tried"
+        if lost is not None and lost < LEAST_LOST:
+            return f"nothing else was tried: locks cost {lost * 100:.2f} % of its time"
+        return "nothing else was tried: too little time was left; give it more with --budget"
+    text = f"no change is better than what you have, as far as {several(runs, 'run')} can tell"
+    compared = [each for each in outcome.rejected if each.against.as_is]
+    if outcome.verdict or compared:
+        last = outcome.verdict or min(compared, key=lambda each: each.ratio.value)
+        what = "what was left at the end" if outcome.verdict else "the best of what was compared"
+        return f"{text}; {what}: {shown(last.choice.text(names))}: {gain(last)}"
     return text
 
 
 def better(outcome: Outcome, names: dict[int, str], path: str, command: list[str]) -> str:
     lines = [f"better than what you have: {gain(outcome.verdict)}"]
-    lines += [f"  {outcome.verdict.choice.text(names)}"]
+    lines += [f"  {shown(outcome.verdict.choice.text(names))}"]
     run = shlex.join(["syncopate", "run", "--policy", path, "--", *command])
     return "\n".join([*lines, f"wrote {path}; to use it: {run}"])
 
@@ -36,7 +47,8 @@ def comments(verdict: Verdict, command: list[str], durations: list[float]) -> li
     """What stands at the top of the policy file: how all this is known."""
     return [
         f"Found by syncopate tune {__version__}, {time.strftime('%Y-%m-%d')}, measured on"
-        f" {os.cpu_count()} processors, Linux {platform.release()}, {len(durations)} runs:",
+        f" {several(len(os.sched_getaffinity(0)), 'processor')}, Linux {platform.release()},"
+        f" {several(len(durations), 'run')}:",
         f"  {shlex.join(command)}",
         f"Against the program as it is: {gain(verdict)}",
     ]

@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
+NONE_TRIED = "nothing else was tried"
 METRIC = ("--metric", r"cost: (\d+)", "--smaller-is-better", "--locks", "auto,tatas,mcs")
 
 
@@ -124,7 +125,7 @@ def test_no_change_is_better(subject, tmp_path):
 def test_a_program_without_waits_is_left_alone(tmp_path):
     done = tune(tmp_path, "--", "true")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("no change is better than what you have: locks cost 0.00 %")
+    assert done.stdout.startswith("nothing else was tried: locks cost 0.00 %")
 
 
 def test_a_server_under_load(subject, tmp_path):
@@ -142,7 +143,7 @@ def test_command_metric(tmp_path):
     number.write_text("ops 1,250.5 a second")
     done = tune(tmp_path, "--metric", f"command:cat {number}", "--", "true")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("no change is better")
+    assert done.stdout.startswith(NONE_TRIED)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +175,57 @@ def test_what_is_no_number_is_not_read_as_another(number, smaller):
         Metric.parse("rate: (.*)", smaller).cost(2.5, f"rate: {number} and more\n")
 
 
+TIME = "too little time was left; give it more with --budget"
+
+
 @pytest.mark.parametrize(
-    ("runs", "said"), [(1, "locks cost 0.01 % of its time"), (120, "as far as 120 runs can tell")]
+    ("runs", "lost", "interrupted", "said"),
+    [
+        (1, 0.0001, False, f"{NONE_TRIED}: locks cost 0.01 % of its time"),
+        (1, 0.4, False, f"{NONE_TRIED}: {TIME}"),
+        (0, None, True, NONE_TRIED),
+        (1, 0.4, True, NONE_TRIED),
+        (120, 0.0001, False, "no change is better than what you have, as far as 120 runs can tell"),
+    ],
 )
-def test_only_where_nothing_was_tried_the_record_decides(runs, said):
+def test_nothing_is_said_of_what_was_not_tried(runs, lost, interrupted, said):
     """A search may try locks that are used much, though nobody waits; and may be interrupted."""
-    assert verdict.nothing(Outcome(), {}, 0.0001, runs).endswith(said)
+    assert verdict.nothing(Outcome(), {}, lost, runs, interrupted) == said
+
+
+MCS = Choice().with_default("lock", "mcs")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said"),
+    [
+        (2, "1.250x (too few rounds for 95 %: 1.111 to 1.429; 2 rounds)"),
+        (5, "1.250x (too few rounds for 95 %: 1.111 to 1.429; 5 rounds)"),
+        (6, "1.250x (95 %: 1.111 to 1.429; 6 rounds)"),
+    ],
+)
+def test_an_interval_of_95_percent_has_rounds_enough(rounds, said):
+    assert policyfile.gain(Verdict(MCS, AS_IS, Ratio(0.8, 0.7, 0.9), rounds)) == said
+
+
+def test_what_was_compared_with_another_choice_is_not_told_as_if_with_the_program():
+    on_top = MCS.with_single(0, "lock", "ticket")
+    rejected = [Verdict(on_top, MCS, Ratio(0.5, 0.4, 1.1), 6)]
+    assert "2.000x" not in verdict.nothing(Outcome(rejected=rejected), {}, 0.4, 80, False)
+
+
+def test_a_choice_that_seems_worse_is_not_called_no_worse():
+    """It is kept for what may be chosen on top, where its interval reaches one."""
+    step = Verdict(MCS, AS_IS, Ratio(1.05, 0.99, 1.1), 30)
+    written = policyfile.document(MCS, {}, Outcome(steps=[step]))["default"]
+    assert written["gain"].startswith("0.952x")
+    assert written["reason"].endswith("was not seen to be worse than the program as it is")
+
+
+def test_the_processors_are_those_that_the_search_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3})
+    found = Verdict(MCS, AS_IS, Ratio(0.8, 0.7, 0.9), 30)
+    assert "measured on 1 processor, Linux" in verdict.comments(found, ["x"], [1.0])[0]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +288,7 @@ def test_interrupts_end_the_program_and_leave_nothing(subject, tmp_path):
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.startswith("interrupted; no change is better")
+    assert said.startswith("interrupted; nothing else was tried\n")
     assert not os.path.exists(f"/proc/{child}")
 
 

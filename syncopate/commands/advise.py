@@ -83,7 +83,7 @@ def _wanted(pattern: str) -> re.Pattern:
 
 
 def _top(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
+    if not text.isdecimal() or int(text) == 0:
         raise Failure(f"--top needs a whole number above 0, not '{text}'", BAD_USE)
     return int(text)
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
-from syncopate.base.units import percent
+from syncopate.base.units import percent, several
 
 # A section whose transaction aborts runs again: at this share, four times for three sections.
 COMMITS_OFTEN = 0.7
@@ -60,9 +60,9 @@ def verdicts(lock: Lock) -> list[Verdict]:
     if lock.counts["threads"] < 2:
         return [Verdict(LEAVE_IT, "only one thread takes it")]
     if lock.counts["shared"] == lock.sections:
-        return [Verdict(LEAVE_IT, "its sections only read, and already run together")]
+        return [Verdict(LEAVE_IT, "its sections take it shared, and already run together")]
     if lock.pairs == 0:
-        return [Verdict(LEAVE_IT, "no lock of this name was taken by two threads")]
+        return [Verdict(LEAVE_IT, _why_no_pair(lock))]
     if lock.share("calling") >= 1 - COMMITS_OFTEN:
         return [_move_calls(lock)]
     found = [rule(lock) for rule in (_elide, _false_sharing, _shard, _readers_writer)]
@@ -111,8 +111,8 @@ def _false_sharing(lock: Lock) -> Verdict | None:
 def _shard(lock: Lock) -> Verdict | None:
     if lock.conflicting < WORTH_A_CHANGE or _readers_writer(lock):
         return None
-    most = max(lock.counts["conflicts"], key=lambda each: each["alone"])
-    if _share(most["alone"], lock.counts["conflicting"]) < MOSTLY:
+    most = max(lock.counts["conflicts"], key=lambda each: each["alone"], default=None)
+    if most is None or _share(most["alone"], lock.counts["conflicting"]) < MOSTLY:
         return None
     alone = _share(most["alone"], lock.pairs)
     text = (
@@ -137,12 +137,15 @@ def _readers_writer(lock: Lock) -> Verdict | None:
 
 def _move_calls(lock: Lock) -> Verdict:
     calls = lock.counts["calls"]
-    names = ", ".join(_distinct(each["function"] for each in calls))
     text = (
-        f"{percent(lock.share('calling'))} of its sections call {names},"
+        f"{percent(lock.share('calling'))} of its sections call {_called(lock)},"
         " which no transaction survives; move that out of the section first"
     )
     return Verdict(LEAVE_IT, text, places=_distinct(each["place"] for each in calls))
+
+
+def _called(lock: Lock) -> str:
+    return ", ".join(_distinct(each["function"] for each in lock.counts["calls"]))
 
 
 def _leave(lock: Lock) -> Verdict:
@@ -158,11 +161,37 @@ def _leave(lock: Lock) -> Verdict:
                 f"; {percent(lock.conflicting)} of pairs conflict: a lock for each part would do"
             )
         return Verdict(LEAVE_IT, text, places=taken_at(lock))
-    conflicts = lock.counts["conflicts"]
-    fields = [each["field"] for each in conflicts[:3]]
+    conflicts = lock.counts["conflicts"][:3]
+    fields = [each["field"] for each in conflicts]
     where = f", on {', '.join(fields)}" if fields else ""
-    text = f"{percent(lock.conflicting)} of pairs conflict{where}: no single field explains them"
-    return Verdict(LEAVE_IT, text, fields, _distinct(_places_of(conflicts[:3])))
+    text = f"{percent(lock.conflicting)} of pairs conflict{where}"
+    if lock.conflicting < WORTH_A_CHANGE:
+        text = _all_in_the_way(lock, text)
+    elif left_out := lock.counts["meetings_left_out"]:
+        text += f"; the fields of {several(left_out, 'meeting')} are not known"
+    else:
+        text += ": no single field explains them"
+    return Verdict(LEAVE_IT, text, fields, _distinct(_places_of(conflicts)))
+
+
+def _all_in_the_way(lock: Lock, conflicts: str) -> str:
+    """Where nothing alone is worth a change: what keeps sections from committing, all of it."""
+    calling, too_large = lock.share("calling"), lock.share("too_large")
+    ways = {
+        f"{percent(calling)} of its sections call {_called(lock)}": calling,
+        f"{percent(too_large)} of its sections exceed what a transaction holds": too_large,
+        conflicts: lock.conflicting,
+        f"{percent(lock.sharing)} of pairs only share lines": lock.sharing,
+    }
+    found = "; ".join(text for text, share in ways.items() if share)
+    return f"{percent(lock.commits())} of its sections would commit: {found}"
+
+
+def _why_no_pair(lock: Lock) -> str:
+    """Sections of several threads, none of which was compared with another's."""
+    if lock.counts["locks"] > 1:
+        return "no section of two threads was compared: each of its locks may be one thread's"
+    return "no section of two threads was compared: too much lay between them"
 
 
 def _places_of(conflicts: list[dict]) -> list[str]:

@@ -66,7 +66,7 @@ class Answer:
 def parse(text: str) -> Change:
     """A change by its text: lock=mcs, halve, length=25, move=50, shard=8, rwlock=90, elide=10."""
     kind, equals, value = text.strip().partition("=")
-    number = int(value) if value.isdigit() else None
+    number = int(value) if value.isdecimal() else None
     if equals and number is None and kind != "lock":
         raise Failure(f"--what {text}: '{value}' is no whole number", BAD_USE)
     if kind == "lock" and value:

@@ -26,6 +26,7 @@ def show(report: dict, top: int, pattern: str | None = None) -> None:
     if not locks:
         none = "No section of a lock of pthread came to its end."
         console.print(none if pattern is None else terminal.none_matches(pattern, False))
+        _show_unwatched(console, report["sections_not_watched"])
         return
     console.print()
     console.print(terminal.table(console, _columns(locks), optional=("threads", "pairs")))
@@ -36,10 +37,15 @@ def show(report: dict, top: int, pattern: str | None = None) -> None:
     hidden = len(report["locks"]) - len(locks)
     if hidden:
         console.print(f"\n{several(hidden, 'more lock')}; see --top")
-    if unwatched := report["sections_not_watched"]:
+    _show_unwatched(console, report["sections_not_watched"])
+
+
+def _show_unwatched(console, sections: int) -> None:
+    """Also where no lock is shown: one that matches may be among these."""
+    if sections:
         console.print(
-            f"\n{several(unwatched, 'section')} of further locks"
-            f" {'was' if unwatched == 1 else 'were'} not watched"
+            f"\n{several(sections, 'section')} of further locks"
+            f" {'was' if sections == 1 else 'were'} not watched"
         )
 
 

@@ -130,6 +130,74 @@ def test_elements_of_an_array_that_share_lines_are_one_case():
     assert (found.fields, found.places) == (["slots[].v"], ["f at a.c:1"])
 
 
+def lock_of(**counts) -> Lock:
+    """Of a thousand sections of two threads with which nothing is wrong, but for these counts."""
+    sound = {
+        "name": "lock", "locks": 1, "sections": 1000, "pairs": 1000, "conflicting": 0,
+        "sharing_lines": 0, "friendly": 1000, "threads": 2, "shared": 0, "calling": 0,
+        "too_large": 0, "read_only": 0, "conflicts": [], "shared_lines": [], "calls": [],
+        "taken_at": [], "meetings_left_out": 0, "written_lines": {"median": 1, "p99": 2},
+    }  # fmt: skip
+    return Lock({**sound, **counts})
+
+
+def field_in(pairs: int, alone: int) -> dict:
+    return {"field": "total", "pairs": pairs, "alone": alone, "met_at": []}
+
+
+CALLS = [{"function": "write", "place": "f at a.c:1", "count": 200}]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (
+            {"calling": 200, "too_large": 200, "friendly": 600, "calls": CALLS},
+            "60.0 % of its sections would commit: 20.0 % of its sections call write; 20.0 % of its"
+            " sections exceed what a transaction holds",
+        ),
+        (
+            {"calling": 290, "friendly": 710, "calls": CALLS, "conflicting": 50,
+             "sharing_lines": 50, "conflicts": [field_in(50, 50)]},
+            "63.9 % of its sections would commit: 29.0 % of its sections call write; 5.0 % of pairs"
+            " conflict, on total; 5.0 % of pairs only share lines",
+        ),
+        (
+            {"conflicting": 900, "conflicts": [field_in(10, 0)], "meetings_left_out": 5000},
+            "90.0 % of pairs conflict, on total; the fields of 5,000 meetings are not known",
+        ),
+        (
+            {"conflicting": 900, "meetings_left_out": 1},
+            "90.0 % of pairs conflict; the fields of 1 meeting are not known",
+        ),
+        (
+            {"conflicting": 900, "conflicts": [field_in(400, 300)]},
+            "90.0 % of pairs conflict, on total: no single field explains them",
+        ),
+        ({"pairs": 0}, "no section of two threads was compared: too much lay between them"),
+        (
+            {"pairs": 0, "locks": 2},
+            "no section of two threads was compared: each of its locks may be one thread's",
+        ),
+        ({"shared": 1000}, "its sections take it shared, and already run together"),
+    ],
+)  # fmt: skip
+def test_what_is_left_says_what_is_in_the_way(counts, said):
+    """One field, however few pairs conflict; calls and sizes, where no pair does."""
+    (found,) = verdicts(lock_of(**counts))
+    assert (found.verdict, found.text) == ("leave it", said)
+
+
+def test_sections_that_were_not_watched_are_told_of_where_no_lock_is_shown(tmp_path):
+    empty = tmp_path / "sections.json"
+    empty.write_text(
+        '{"schema": "syncopate-sections-report", "version": 1, "machine": "m", "line_bytes": 64,'
+        ' "l1_bytes": 32768, "sections_not_watched": 3, "locks": []}'
+    )
+    done = syncopate("advise", "--lock", "nowhere", empty)
+    assert "3 sections of further locks were not watched" in done.stdout, done.stderr
+
+
 def test_calls_are_named(locks):
     lock = locks["logged.lock"]
     assert lock["calling"] == SECTIONS
@@ -243,6 +311,7 @@ def test_status_is_the_programs(known):
     [
         ([], 2, "no program named"),
         (["--top", "0", "x"], 2, "whole number above 0"),
+        (["--top", "\u00b2", "x"], 2, "whole number above 0"),
         (["--lock", "(", "x"], 2, "no regular expression"),
         (["--machines", "x"], 2, "did you mean --machine"),
         (["/nonexistent"], 127, "no such file"),

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include <limits.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "check.h"
@@ -176,9 +178,48 @@ void speculation_beside_plain_copies() {
   speculator.join();
 }
 
+// A thread whose destructors still access memory in the last round, when the machine's own is over;
+// its thread-local variables are gone when it has ended.
+pthread_key_t ends;
+std::atomic<int> rounds_of_destructors{0};
+
+void access_again(void* data) {
+  attempt([] { ++word; });
+  if (++rounds_of_destructors < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(ends, data);
+}
+
+void threads_that_have_ended() {
+  CHECK(pthread_key_create(&ends, access_again) == 0);
+  constexpr std::size_t stack_bytes = 1 << 20;
+  void* const stack =
+      mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(stack != MAP_FAILED);
+  pthread_attr_t given;
+  pthread_attr_init(&given);
+  CHECK(pthread_attr_setstack(&given, stack, stack_bytes) == 0);
+  pthread_t thread;
+  word = 0;
+  CHECK(pthread_create(
+            &thread, &given,
+            [](void* data) -> void* {
+              pthread_setspecific(ends, data);
+              return nullptr;
+            },
+            &word) == 0);
+  CHECK(pthread_join(thread, nullptr) == 0);
+  munmap(stack, stack_bytes);
+  CHECK(rounds_of_destructors == PTHREAD_DESTRUCTOR_ITERATIONS);
+  // Whoever asks what others access asks that one no longer.
+  const long before = word;
+  attempt([before] { word = before + 1; }, htm::mode::always_abort);
+  CHECK(word == before);
+  word = 1;
+}
+
 }  // namespace
 
 int main() {
+  threads_that_have_ended();
   for (int i = 0; i < 20; ++i) {
     plain();
     atomic_word = 1;

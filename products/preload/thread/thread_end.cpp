@@ -19,9 +19,11 @@ constinit std::atomic<int> end_key{-1};
 thread_local constinit int rounds [[gnu::tls_model("initial-exec")]] = 0;
 
 // The program's destructors lock, too, and this key is older than theirs: so it asks for another
-// round, until there is none.
+// round. The last one is left to what watches this library's own accesses, as the emulated machine.
+constexpr int rounds_kept = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+
 void thread_ends(void*) {
-  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) return watch_for_thread_end();
+  if (++rounds < rounds_kept) return watch_for_thread_end();
   record::thread_end();
   end_thread_watch();
 }

@@ -114,7 +114,8 @@ void attend(std::uintptr_t top) noexcept {
   if (has_key && !is_main) pthread_setspecific(end_of_thread_key, &t);
   here.self = &t;
   const std::lock_guard lock(registry);
-  t.local = &here;
+  // In a destructor of the last round: others do not see its plain accesses.
+  if (!here.has_ended) t.local = &here;
   if (observing) {
     instrument::note_thread(t.index, t.stack_low, t.stack_top, t.stack_top, t.thread_pointer);
   }
@@ -141,6 +142,7 @@ void leave_thread(thread& t) noexcept {
   t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);  // [T]
   here.has_more_to_settle = false;
   here.self = nullptr;
+  here.has_ended = true;
   stop_dispatching(t);
   const std::lock_guard lock(registry);
   if (t.bit != 0 && slot_owner[t.slot].load(std::memory_order_relaxed) == &t)  // [O]

@@ -174,6 +174,7 @@ struct local_state {
   // Each is stored before the shadow is looked at (conflict.h).
   announced_accesses accesses;
   unsigned next_range = 0;
+  bool has_ended = false;  // its record was left; nothing tells when these variables go
 };
 inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
 

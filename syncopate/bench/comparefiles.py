@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import asdict
 
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import plain
+from syncopate.base.units import several
 from syncopate.bench import resultfile
 from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
@@ -41,6 +43,7 @@ def main(arguments: list[str]) -> int:
         rows = rows_of_files(points, second)
     else:
         rows = rows_of_variants(points, chosen_base(points, options.base))
+    say_left_out(points, second)
     if options.json:
         print(json.dumps(rows, indent=1))
         return 0
@@ -48,6 +51,19 @@ def main(arguments: list[str]) -> int:
         print(f"A: {origin(points.file)}\nB: {origin(second.file)}\n")
     print(as_table(rows, bool(second), points.cases + (second.cases if second else [])))
     return 0
+
+
+def say_left_out(first: Points, second: Points | None) -> None:
+    """On standard error: runs that gave no result, and points that only one of two files has."""
+    for points in filter(None, (first, second)):
+        if failed := len(points.errors):
+            said = f"{several(failed, 'run')} of {points.file.path} gave no result"
+            print(f"syncopate: bench: {said}, and the figures are without", file=sys.stderr)
+    for here, there in ((first, second), (second, first)) if second else ():
+        if alone := len(here.measured() - there.measured()):
+            has = "has" if alone == 1 else "have"
+            said = f"{several(alone, 'point')} of {here.file.path} {has} no other to compare with"
+            print(f"syncopate: bench: {said}", file=sys.stderr)
 
 
 def origin(file: resultfile.ResultFile) -> str:

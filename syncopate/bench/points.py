@@ -61,6 +61,10 @@ class Points:
         found = self.rounds(case, variant, metric)
         return [found[turn] for turn in sorted(found)]
 
+    def measured(self) -> set[tuple[Case, str]]:
+        """The points that have a result: case and variant."""
+        return {(case, variant) for case, variant, _ in self._rounds}
+
     def summary(self, case: Case, variant: str, metric: str) -> Summary | None:
         values = self.values(case, variant, metric)
         return Summary.of(values) if values else None

@@ -59,9 +59,14 @@ def _ratio(above, below):
 
 
 def _bootstrap(value, drawn, resamples, seed):
+    """Where a resample has a base of zero, its ratio may be anything: it is beyond both ends."""
     draw = random.Random(seed)
-    samples = sorted(drawn(draw) for _ in range(resamples))
-    return Ratio(value, samples[int(0.025 * resamples)], samples[int(0.975 * resamples) - 1])
+    samples = [drawn(draw) for _ in range(resamples)]
+    lowest, highest = (
+        sorted(end if math.isnan(each) else each for each in samples)
+        for end in (-math.inf, math.inf)
+    )
+    return Ratio(value, lowest[int(0.025 * resamples)], highest[int(0.975 * resamples) - 1])
 
 
 @dataclass(frozen=True)

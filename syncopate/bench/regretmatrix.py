@@ -17,6 +17,7 @@ from statistics import median
 from syncopate.base import wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.units import several
 from syncopate.bench.configuration import Configuration, ConfigurationError
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import provenance
@@ -228,12 +229,15 @@ def report(rows: list[dict], base: str, of: str) -> str:
     heads = ["point", "", f"{of} / best", "best", f"{of} / {base}", "p99.9", "longest", "processor"]
     ratios = [row["ratio"] for row in rows if row["ratio"] > 0 and math.isfinite(row["ratio"])]
     mean = f"{geometric_mean(ratios):.2f}" if ratios else "-"
-    shown = sum(row["interval"][1] < 0.97 for row in rows)
+    below = sum(row["interval"][1] < 0.97 for row in rows)
+    near = sum(row["regret"] >= 0.9 for row in rows)
+    without = len(rows) - len(ratios)
+    left_out = f", without {without} where one of them did no section" if without else ""
     return (
         f"{table(cells, heads)}\n\n"
-        f"{of} over {base}: geometric mean {mean} of {len(rows)} points;"
-        f" {shown} of them lie below 0.97 with their whole interval;"
-        f" {sum(row['regret'] >= 0.9 for row in rows)} have 0.9 of the best lock or more."
+        f"{of} over {base}: geometric mean {mean} of {several(len(ratios), 'point')}{left_out}."
+        f" Of {several(len(rows), 'point')}, below 0.97 with the whole interval: {below};"
+        f" with 0.9 of the best lock or more: {near}."
     )
 
 

@@ -132,6 +132,34 @@ def test_sizes_are_told_where_they_differ(tmp_path):
         assert {row["program"] for row in rows} == {"low-small small", "low-small tiny"}
 
 
+def test_what_is_not_compared_is_told(tmp_path):
+    """Runs without a result, whose variant looks as good as its others; points of one file."""
+    first = results(tmp_path / "a.json", {"tatas": FAST, "ticket": SLOW})
+    document = json.loads(first.read_text())
+    for run in document["runs"][:2]:
+        del run["values"]
+        run["error"] = "killed"
+    first.write_text(json.dumps(document))
+    second = results(tmp_path / "b.json", {"tatas": SLOW, "auto": FAST, "mcs": FAST})
+    failed = f"syncopate: bench: 2 runs of {first} gave no result, and the figures are without"
+    assert bench("compare", first).stderr.splitlines() == [failed]
+    assert bench("compare", first, second, "--json").stderr.splitlines() == [
+        failed,
+        f"syncopate: bench: 2 points of {first} have no other to compare with",
+        f"syncopate: bench: 4 points of {second} have no other to compare with",
+    ]
+    assert bench("compare", second).stderr == ""
+
+
+@pytest.mark.parametrize("ratio", [ratios.ratio_of_medians, ratios.ratio_of_independent])
+def test_a_base_that_may_be_zero_bounds_no_ratio(ratio):
+    """As aborts in some rounds: of many resamples the base's median is zero."""
+    found = ratio([50, 60, 70, 80, 90], [0, 0, 5, 6, 7])
+    assert found.value == 14
+    assert found.high == math.inf
+    assert comparefiles.finite(found.high) is None
+
+
 def test_compare_the_variants_of_one_file(tmp_path):
     file = results(tmp_path / "a.json", {"tatas": SLOW, "auto": FAST})
     (row, _) = json.loads(bench("compare", file, "--json").stdout)

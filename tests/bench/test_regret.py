@@ -60,6 +60,22 @@ def test_a_run_without_a_section() -> None:
     assert regretmatrix.judge({"glibc": runs(0), "auto": runs(0)}, "glibc", "auto")["regret"] == 1
 
 
+def test_points_without_a_ratio_are_not_counted_in_the_mean() -> None:
+    rows = []
+    for rates in ((100, 50), (100, 0), (0, 100)):
+        of = dict(zip(("glibc", "auto"), (runs(rate, rate) for rate in rates), strict=True))
+        judged = regretmatrix.judge(of, "glibc", "auto")
+        point = {"threads": 2, "section": 0, "outside": 0, "foreign": 0}
+        figures = {lock: regretmatrix.figures(each) for lock, each in of.items()}
+        rows.append({**point, "locks": figures, **judged})
+    said = regretmatrix.report(rows, "glibc", "auto").splitlines()[-1]
+    assert said == (
+        "auto over glibc: geometric mean 0.50 of 1 point, without 2 where one of them did no"
+        " section. Of 3 points, below 0.97 with the whole interval: 2; with 0.9 of the best lock or"
+        " more: 1."
+    )
+
+
 @pytest.mark.parametrize(("regret", "shown"), [(1.0, " "), (0.5, "+"), (0.0, "@"), (1.2, " ")])
 def test_shades(regret: float, shown: str) -> None:
     assert regretmatrix.shade(regret) == shown

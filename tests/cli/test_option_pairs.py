@@ -253,7 +253,7 @@ def stand_in(monkeypatch):
         quiet.signal = quiet.pthread_sigmask = Nothing()
         monkeypatch.setattr(module, "signal", quiet)
     monkeypatch.setattr(simulate.modeled, "find", lambda name, _: name)
-    monkeypatch.setattr(simulate.modeled, "compile_source", lambda name, *_: name)
+    monkeypatch.setattr(simulate.modeled, "compile_source", lambda name, *_, **_named: name)
     monkeypatch.setattr(simulate, "list_machines", Nothing())
     monkeypatch.setattr(check, "_mutate", lambda *_: 0)
     monkeypatch.setattr(check, "show_json", lambda *_: 0)

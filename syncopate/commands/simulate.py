@@ -118,7 +118,8 @@ def main(arguments: list[str]) -> int:
             modeled.refuse_compiler("simulate", options)
         if sweep:
             return sweeps.run(path, command[1:], environ, sweep, folder)
-        return modeled.run(path, command[1:], environ)
+        reports = [options[name] for name in ("--json", "--timeline") if name in options]
+        return modeled.run_reporting(path, command[1:], environ, reports)
 
 
 def _has_client_source(options: dict[str, str]) -> bool:

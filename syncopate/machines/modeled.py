@@ -102,6 +102,34 @@ def find(name: str, machine: str) -> str:
     )
 
 
+# Why a program that has ended has left no report.
+NO_REPORT = "the program became another one by exec, or was ended before it could write one"
+
+
+def _written(path: str) -> tuple[int, int] | None:
+    """Which file stands there: another one once it has been written anew (whole_file.h)."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def run_reporting(
+    path: str, arguments: list[str], environ: dict[str, str], reports: list[str]
+) -> int:
+    """As run(); fails, with a line for each, where the run has left one of the reports as it was:
+    what stands there is not of this run. Devices and pipes are not looked at."""
+    files = [file for file in reports if os.path.isfile(file) or not os.path.exists(file)]
+    before = [_written(file) for file in files]
+    status = run(path, arguments, environ)
+    for file, was in zip_equal(files, before):
+        if _written(file) == was:
+            print(f"syncopate: {shown(file)} is not of this run: {NO_REPORT}", file=sys.stderr)
+            status = status or FAILED
+    return status
+
+
 def run(path: str, arguments: list[str], environ: dict[str, str], **others) -> int:
     """Runs the program in the foreground. Returns: its exit status, 128 + N for signal N."""
     status = subprocess.call([path, *arguments], env={**os.environ, **environ}, **others)

@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 
 from syncopate.base import figurefile
-from syncopate.base.errors import BAD_USE, Failure
+from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.since import zip_equal
 from syncopate.base.workers import Workers
 from syncopate.machines import modeled
@@ -137,7 +137,11 @@ def run(path: str, arguments: list[str], environ: dict[str, str], sweep: Sweep, 
             status = modeled.exit_status(path, status)
             print(f"syncopate: {name}={value}: exit status {status}", file=sys.stderr)
             return status
-        with open(runs.file(number, "report.json"), encoding="utf-8") as file:
+        report = runs.file(number, "report.json")
+        if not os.path.exists(report):
+            print(f"syncopate: {name}={value}: no report: {modeled.NO_REPORT}", file=sys.stderr)
+            return FAILED
+        with open(report, encoding="utf-8") as file:
             rows.append((value, json.load(file)))
     show_table(name, rows)
     if sweep.bars:
@@ -164,7 +168,7 @@ def show_table(name: str, rows: Rows) -> None:
         table.add_row(
             value,
             units.duration(report["seconds"] * 1e9),
-            f"{rate(report):,.0f}" if mark else "-",
+            f"{rate(report):,.0f}" if rate(report) else "-",
             f"{mark['fairness']:.3f}" if mark and mark["fairness"] else "-",
             f"{energy['joules']:.3g}",
             f"{energy['average_watts']:.3g}",
@@ -173,12 +177,8 @@ def show_table(name: str, rows: Rows) -> None:
 
 
 def rate(report: dict) -> float:
-    """Work by simulated second, while there was work; 0 when the program marked none."""
-    if not report["marks"]:
-        return 0.0
-    mark = report["marks"][0]
-    span = (mark["last"] - mark["first"]) / report["hertz"]
-    return mark["total"] / span if span else 0.0
+    """Work by simulated second, as the report has it; 0 when the program marked none."""
+    return report["marks"][0]["per_second"] if report["marks"] else 0.0
 
 
 def main_figures(rows: Rows) -> tuple[str, list[float]]:
@@ -226,7 +226,8 @@ def draw(path: str, program: str, name: str, rows: Rows) -> None:
         axis.set_title(label, fontsize="medium")
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
-    figure.suptitle(f"{program}, simulated on {rows[0][1]['machine']}")
+    machines = ", ".join(dict.fromkeys(report["machine"] for _, report in rows))
+    figure.suptitle(f"{program}, simulated on {machines}")
     figure.tight_layout()
     try:
         figurefile.save(figure, path)

@@ -144,6 +144,8 @@ void gatherer::mark(const thread& t, const char* name, std::uint64_t count) {
     found->first = t.clock;
   }
   add_at(found->by_thread, t.index, count);
+  add_at(found->calls, t.index, std::uint64_t{1});
+  if (found->calls[t.index] == 1) found->before += count;
   found->last = t.clock;
 }
 

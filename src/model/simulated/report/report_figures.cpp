@@ -20,8 +20,12 @@ std::uint64_t quantile(const histogram& from, double share) {
       continue;
     }
     if (i == 0) return 0;
+    // Around the mean of those within the power of two, as wide as it allows to either side: where
+    // all are of one length, it is near that.
     const double low = std::ldexp(1.0, static_cast<int>(i) - 1);
-    const double value = low + low * (wanted - before) / here;
+    const double mean = static_cast<double>(from.sum_of[i]) / here;
+    const double reach = std::min(mean - low, 2 * low - mean);
+    const double value = mean + reach * (2 * (wanted - before) / here - 1);
     return std::min(static_cast<std::uint64_t>(value), from.longest);
   }
   return from.longest;

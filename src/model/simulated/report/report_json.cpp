@@ -136,6 +136,7 @@ class report_writer {
   void mark(const mark_statistics& each) {
     json_.member("name", each.name);
     json_.member("total", each.total());
+    json_.member("per_second", each.per_second(of_.hertz));
     json_.member("fairness", each.fairness());
     json_.member("first", each.first);
     json_.member("last", each.last);

@@ -82,11 +82,11 @@ void text_writer::marks() {
     const auto total = static_cast<double>(mark.total());
     const auto threads = std::count_if(mark.by_thread.begin(), mark.by_thread.end(),
                                        [](std::uint64_t count) { return count != 0; });
-    const double span = seconds(mark.last - mark.first);
+    const double rate = mark.per_second(of_.hertz);
     char fairness[16];
     std::snprintf(fairness, sizeof fairness, "%.3f", mark.fairness());
-    table.add({mark.name, quantity(total), span > 0 ? quantity(total / span) : "-",
-               std::to_string(threads), mark.fairness() > 0 ? fairness : "-"});
+    table.add({mark.name, quantity(total), rate > 0 ? quantity(rate) : "-", std::to_string(threads),
+               mark.fairness() > 0 ? fairness : "-"});
   }
   if (!table.empty()) {
     section("work done (fairness factor: share of the busier half of the threads; 0.5 is fair)",

@@ -42,4 +42,12 @@ double mark_statistics::fairness() const {
   return busier / static_cast<double>(total());
 }
 
+double mark_statistics::per_second(double hertz) const {
+  const bool twice = std::any_of(calls.begin(), calls.end(), [](auto each) { return each > 1; });
+  const std::uint64_t span = twice ? last - first : last;
+  if (span == 0) return 0;
+  return static_cast<double>(twice ? total() - before : total()) * hertz /
+         static_cast<double>(span);
+}
+
 }  // namespace syncopate::simulated

@@ -38,11 +38,14 @@ const char* name(activity) noexcept;
 // bucket[0] zeros.
 struct histogram {
   std::array<std::uint64_t, 64> bucket{};
+  std::array<std::uint64_t, 64> sum_of{};  // by bucket
   std::uint64_t count = 0, sum = 0, longest = 0;
 
   void add(std::uint64_t duration) noexcept {
-    const unsigned i = duration == 0 ? 0 : 64u - static_cast<unsigned>(__builtin_clzll(duration));
-    ++bucket[i > 63 ? 63 : i];
+    unsigned i = duration == 0 ? 0 : 64u - static_cast<unsigned>(__builtin_clzll(duration));
+    if (i > 63) i = 63;
+    ++bucket[i];
+    sum_of[i] += duration;
     ++count;
     sum += duration;
     if (duration > longest) longest = duration;
@@ -111,12 +114,18 @@ struct transaction_statistics {
 struct mark_statistics {
   std::string name;
   std::vector<std::uint64_t> by_thread;  // by thread index; may be short
+  std::vector<std::uint64_t> calls;      // likewise
   std::uint64_t first = 0, last = 0;     // times of the first and the last call
+  std::uint64_t before = 0;  // the counts of each thread's first call: what was done until then
 
   [[nodiscard]] std::uint64_t total() const noexcept;
   // The fairness factor: the share that the busier half of the threads that marked did. 0.5 is
   // fair, 1 is starvation of the other half. 0 when fewer than two threads marked.
   [[nodiscard]] double fairness() const;
+  // What was done in a second. From the first call to the last, less what a thread had done by its
+  // own first call, as nobody knows since when; where no thread called twice, all of it, from the
+  // program's start to the last call. 0 where no time passed.
+  [[nodiscard]] double per_second(double hertz) const;
 };
 
 struct thread_statistics {

@@ -1,5 +1,6 @@
 """Calls that would block all threads of a simulated program: never a hang, and said in one line."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -101,6 +102,13 @@ int change_users() {
 }
 int main(int, char** words) {
   what = words[1];
+  if (!strcmp(what, "outlived")) {
+    if (fork() == 0) {
+      while (access(words[2], F_OK) != 0) usleep(1000);
+      usleep(1'000'000);
+    }
+    return 0;
+  }
   if (!strcmp(what, "users")) return change_users();
   if (!strcmp(what, "streams")) return lock_streams();
   if (!strcmp(what, "shared") || !strcmp(what, "condition") || !strcmp(what, "deadlock")) {
@@ -130,10 +138,10 @@ def program(tmp_path_factory) -> Path:
     return build(tmp_path_factory.mktemp("blocking"), "blocking", PROGRAM)
 
 
-def run(program: Path, what: str, **given: str) -> subprocess.CompletedProcess:
+def run(program: Path, *words: str, **given: str) -> subprocess.CompletedProcess:
     environ = {**os.environ, "SYNCOPATE_MACHINE": "test-4c", "SYNCOPATE_QUIET": "1", **given}
     return subprocess.run(
-        [str(program), what], env=environ, capture_output=True, text=True, timeout=60
+        [str(program), *words], env=environ, capture_output=True, text=True, timeout=60
     )
 
 
@@ -178,6 +186,20 @@ def test_results_do_not_depend_on_what_the_runtime_has_looked_for(program):
         for length in range(0, 4000, 400)
     }
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("name", ["STATS", "TIMELINE"])
+def test_a_child_writes_its_report_beside_its_parents(program, tmp_path, name):
+    path = tmp_path / "report.json"
+    given = {f"SYNCOPATE_{name}": str(path)}
+    done = run(program, "outlived", str(path), **given)  # returns when the child has ended, too
+    assert (done.returncode, done.stderr) == (0, "")
+    (of_child,) = set(tmp_path.iterdir()) - {path}
+    assert of_child.name.split(".")[::2] == ["report", "json"]
+    assert of_child.name.split(".")[1].isdecimal()
+    if name == "STATS":
+        assert json.loads(path.read_text())["seconds"] < 1
+        assert json.loads(of_child.read_text())["seconds"] >= 1
 
 
 def test_users_and_groups_can_be_changed(program):

@@ -18,7 +18,8 @@ using instrument::complain;
 
 constexpr int lowest_descriptor = 150;  // the program's own stay the numbers that they are
 constinit int kept = -1;                // a copy of descriptor 2
-constinit struct stat kept_file {};     // the program may have closed the copy and used its number
+constinit pid_t first_process = 0;
+constinit struct stat kept_file {};  // the program may have closed the copy and used its number
 
 bool is_kept(int file) {
   struct stat now {};
@@ -40,6 +41,7 @@ bool say(std::string_view text) {
 }  // namespace
 
 void keep_standard_error() {
+  first_process = ::getpid();
   kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, lowest_descriptor);
   if (kept < 0) kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);  // few are allowed
   if (kept >= 0) ::fstat(kept, &kept_file);
@@ -53,12 +55,22 @@ bool show_standard_error() {
   return ::dup2(kept, STDERR_FILENO) == STDERR_FILENO;
 }
 
+std::string file_of_process(const std::string& named) {
+  if (first_process == 0 || first_process == ::getpid()) return named;
+  struct stat there {};
+  if (::stat(named.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) return named;
+  const std::size_t name = named.rfind('/') + 1;  // npos + 1 is 0
+  const std::size_t dot = named.rfind('.');
+  const std::size_t end = dot == std::string::npos || dot <= name ? named.size() : dot;
+  return named.substr(0, end) + '.' + std::to_string(::getpid()) + named.substr(end);
+}
+
 bool is_json(std::string_view wanted) { return wanted == "json" || wanted.ends_with(".json"); }
 
 bool write(std::string_view wanted, const std::function<std::string()>& json,
            const std::function<std::string()>& text) {
   const auto put = [&](std::string_view what) {
-    return instrument::write_whole_file(std::string(wanted), what);
+    return instrument::write_whole_file(file_of_process(std::string(wanted)), what);
   };
   if (wanted == "json") return say(json());
   if (is_json(wanted)) return put(json());

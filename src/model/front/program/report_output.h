@@ -9,7 +9,13 @@ namespace syncopate::report {
 
 // What is standard error now is what reports are for: a program may close it, or put another file
 // in its place, before it ends, as all do that see at their end whether their output was written.
+// And this process is now the one that files are named for.
 void keep_standard_error();
+
+// Where this process writes the file that the user has named: there; a child of fork(), which has a
+// report of its own, beside it, with its number before the name's end ("report.4711.json").
+// Devices stay what they are.
+std::string file_of_process(const std::string& named);
 
 // Makes descriptor 2 again what was kept.
 // Returns: whether it is that; not where the program has closed what was kept, too.

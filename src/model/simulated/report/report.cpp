@@ -22,7 +22,7 @@ bool report(const statistics& of) {
         option("STATS"), [&] { return json_report(of); }, [&] { return text_report(of); });
   }
   if (const char* path = option("TIMELINE"))
-    written &= instrument::write_whole_file(path, trace_report(of));
+    written &= instrument::write_whole_file(report::file_of_process(path), trace_report(of));
   return written;
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "model/front/program/options.h"
+#include "model/front/program/report_output.h"
 #include "model/front/program/whole_file.h"
 #include "model/front/scope.h"
 
@@ -117,7 +118,8 @@ bool report_sections() {
   if (watched_sections == nullptr) return true;
   const instrument::engine_scope inside;
   instrument::observe_sections(nullptr);
-  return instrument::write_whole_file(instrument::option("SECTIONS"), watched_sections->json());
+  return instrument::write_whole_file(report::file_of_process(instrument::option("SECTIONS")),
+                                      watched_sections->json());
 }
 
 }  // namespace syncopate::simulated

@@ -121,9 +121,9 @@ def run_reporting(
     """As run(); fails, with a line for each, where the run has left one of the reports as it was:
     what stands there is not of this run. Devices and pipes are not looked at."""
     files = [file for file in reports if os.path.isfile(file) or not os.path.exists(file)]
-    before = [_written(file) for file in files]
+    before = {file: _written(file) for file in files}
     status = run(path, arguments, environ)
-    for file, was in zip_equal(files, before):
+    for file, was in before.items():
         if _written(file) == was:
             print(f"syncopate: {shown(file)} is not of this run: {NO_REPORT}", file=sys.stderr)
             status = status or FAILED

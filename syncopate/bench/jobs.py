@@ -6,17 +6,19 @@ run the same bytes in the same way. What is measured once by a key is never meas
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.bench.onerun import digest, library_of
 from syncopate.bench.provenance import ROOT
-from syncopate.bench.suites import NATIVE, Program, Suite, Variant
+from syncopate.bench.suites import NATIVE, Program, Suite, Variant, find_variant
 from syncopate.machines import machinefiles
 
 
@@ -125,6 +127,22 @@ def job(request, name: str, variant_name: str, threads: int, turn: int, machine_
     key = identity(path, words, variables, machine_file, turn)
     command = (path, *words)
     return Job(key, place, request.name, command, variables, machine_file, folder, request.limit)
+
+
+def again(request: Request, places: Iterable[Place]) -> list[Job]:
+    """The jobs that stand at these places of the suite's results today; without those that the
+    suite does not know any more, or whose files are not there."""
+    machine_file = machinefiles.find(request.machine) if request.simulated else None
+    jobs = []
+    for place in places:
+        if place.program not in request.suite.programs or place.size not in request.suite.sizes:
+            continue
+        with contextlib.suppress(Failure):
+            variant = find_variant(request.name, request.suite, place.variant)
+            like = replace(request, variants={place.variant: variant}, size=place.size)
+            where = (place.program, place.variant, place.threads, place.repetition)
+            jobs.append(job(like, *where, machine_file))
+    return jobs
 
 
 def products() -> str:

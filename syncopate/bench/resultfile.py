@@ -30,6 +30,7 @@ class ResultFile:
     measured: list[dict] = field(default_factory=list)
     runs: dict[Place, dict] = field(default_factory=dict)
     written: int = 0  # runs that the file holds, as opposed to `runs`
+    fresh: bool = False  # begun anew, whatever was there
     _lines: dict[Place, str] = field(default_factory=dict)
 
     def has(self, job: Job) -> bool:
@@ -63,15 +64,16 @@ class ResultFile:
                 file.flush()
                 os.fsync(file.fileno())
         except Failure as failure:
-            raise Failure(f"bench: {failure}; {self._kept()}", FAILED) from None
+            raise Failure(f"bench: {failure}; {self.kept()}", FAILED) from None
         self.written = len(self.runs)
 
-    def _kept(self) -> str:
-        """What is left where the file cannot be written."""
+    def kept(self) -> str:
+        """What the file holds, where no more is written."""
         if not self.written:
-            return "no run is kept"
-        runs = "run in it is" if self.written == 1 else f"{self.written} runs in it are"
-        return f"the {runs} kept, and the same command goes on with the rest"
+            return f"no run is kept{f', and {self.path} is as it was' * self.path.exists()}"
+        runs = "1 run is" if self.written == 1 else f"{self.written} runs are"
+        goes_on = f"the same command{', without --fresh,' * self.fresh} goes on with the rest"
+        return f"{runs} kept in {self.path}, and {goes_on}"
 
     def text(self) -> str:
         """The file: JSON with one line for each run. Lines are kept: a file is written often."""
@@ -162,4 +164,4 @@ def open_or_new(path: Path, suite: str, machine: str, fresh: bool) -> ResultFile
     """The file to go on with: what is there, or an empty one."""
     if path.exists() and not fresh:
         return read(path)
-    return ResultFile(path, suite, machine)
+    return ResultFile(path, suite, machine, fresh=fresh)

@@ -9,9 +9,10 @@ from syncopate.base import ending, wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
+from syncopate.base.units import several
 from syncopate.bench import engines, expected, resultfile
 from syncopate.bench.comparefiles import variant_table
-from syncopate.bench.jobs import Job, Request, blocks
+from syncopate.bench.jobs import Job, Request, again, blocks
 from syncopate.bench.points import Points
 from syncopate.bench.progress import Progress
 from syncopate.bench.resultfile import ResultFile
@@ -21,7 +22,8 @@ from syncopate.machines import machinefiles
 
 EPILOG = """\
 Every finished run is in FILE at once: after Ctrl-C, a full disk or a crash the same command goes on
-with what is left. Repetitions are interleaved: each round runs every variant once.
+with what is left (without --fresh). Repetitions are interleaved: each round runs every variant
+once.
 
   syncopate bench run array --variant tatas,auto --threads 1,2,4
   syncopate bench run stamp/genome --machine haswell-4c8t --threads 1,2,4,8
@@ -36,16 +38,13 @@ def main(arguments: list[str]) -> int:
         wholefile.check_place(file.path, "bench run: --out")
     ahead = [job for block in left for job in block]
     if len(ahead) < total:
-        print(f"{total - len(ahead)} of {total} runs are in {file.path}", file=sys.stderr)
+        are = f"of {several(total, 'run')} {'is' if total == 1 else 'are'}"
+        print(f"{total - len(ahead)} {are} in {file.path}", file=sys.stderr)
     finished = engine(options, left, request.simulated)
     try:
         refused = collect(finished, file, ahead)
     except KeyboardInterrupt:
-        print(
-            f"syncopate: stopped; {file.written} runs are kept in {file.path}, and the same command"
-            " goes on with the rest",
-            file=sys.stderr,
-        )
+        print(f"syncopate: stopped; {file.kept()}", file=sys.stderr)
         return ending.status()
     if refused:
         raise Failure(f"bench: {refused}", BAD_USE)
@@ -60,7 +59,11 @@ def plan(options) -> tuple[Request, ResultFile, int, list[list[Job]]]:
     path = Path(options.out or default_file(options.suite, where))
     todo = blocks(request)
     file = resultfile.open_or_new(path, request.name, where, options.fresh)
-    file.check(request.name, where, [job for block in todo for job in block])
+    asked = [job for block in todo for job in block]
+    file.check(request.name, where, asked)
+    # What was not asked for now is compared with what is: it has to be of the same build.
+    others = file.runs.keys() - {job.place for job in asked}
+    file.check(request.name, where, again(request, others))
     left = [rest for block in todo if (rest := [job for job in block if not file.has(job)])]
     return request, file, sum(map(len, todo)), left
 

@@ -22,6 +22,7 @@ from conftest import (
 )
 
 from syncopate.base import optiontable, ownsettings
+from syncopate.bench import resultfile
 from syncopate.bench.configuration import Configuration
 
 LOCKS = ["--variant", "tatas,ticket"]
@@ -164,6 +165,45 @@ def test_another_build_is_not_mixed_in(build, tmp_path):
     assert len(document(out)["runs"]) == 1
 
 
+def test_another_build_of_what_is_not_asked_for_now_is_not_mixed_in(build, tmp_path):
+    """Another variant, or a further round, would be compared with runs of the build before."""
+    out = tmp_path / "out.json"
+    words = run_words(build, out, "--threads", 1)
+    bench(*words, "--variant", "tatas", "--repeat", 2)
+    assert bench(*words, "--variant", "ticket", "--repeat", 1).returncode == 0
+    before = out.read_bytes()
+    build.write(seconds=0.01)
+    for asked in (["ticket", "--repeat", 2], ["auto", "--repeat", 1], ["ticket", "--threads", 2]):
+        line = one_line(bench(*words, "--variant", *asked), 1)
+        assert "of another build or with other options" in line and "--fresh" in line
+        assert out.read_bytes() == before
+    document_of_old = json.loads(before)
+    for run in document_of_old["runs"]:
+        run["variant"] = "one-that-is-gone"
+    out.write_text(json.dumps(document_of_old))
+    assert bench(*words, "--variant", "auto", "--repeat", 1).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("fresh", "written", "said"),
+    [
+        (False, 0, "no run is kept"),
+        (False, 1, "1 run is kept in {}, and the same command goes on with the rest"),
+        (
+            True,
+            2,
+            "2 runs are kept in {}, and the same command, without --fresh, goes on with the rest",
+        ),
+    ],
+)
+def test_what_is_kept_is_told_as_it_is(tmp_path, fresh, written, said):
+    """With --fresh the same command would forget them."""
+    path = tmp_path / "out.json"
+    file = resultfile.open_or_new(path, "array", "native", fresh)
+    file.written = written
+    assert file.kept() == said.format(path)
+
+
 def test_a_file_that_cannot_grow_keeps_what_it_has(build, tmp_path):
     out = tmp_path / "out.json"
     words = run_words(build, out, *LOCKS, "--repeat", 9, "--threads", 1)
@@ -174,7 +214,7 @@ def test_a_file_that_cannot_grow_keeps_what_it_has(build, tmp_path):
     line = one_line(bench(*words, preexec_fn=small_files), 1)
     assert "File too large" in line and "goes on with the rest" in line
     kept = len(document(out)["runs"])
-    assert kept >= 1 and f"the {kept} runs in it are kept" in line
+    assert kept >= 1 and f"{kept} run{'s are' if kept > 1 else ' is'} kept in {out}" in line
     assert sorted(os.listdir(tmp_path)) == ["build", "out.json"]
     assert bench(*words).returncode == 0
     assert len(document(out)["runs"]) == 18

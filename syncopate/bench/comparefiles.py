@@ -135,6 +135,8 @@ def rows_of_variants(points: Points, base_variant: str) -> list[dict]:
 def row(case: Case, variant: str, metric: Metric, base, values, ratio: Ratio) -> dict:
     """One comparison as plain data: ratio of `values` to `base`."""
     p = mann_whitney(values, base)
+    if min(len(base), len(values)) < 2:  # one run has no spread that anybody knows
+        ratio = Ratio(ratio.value, -math.inf, math.inf)
     return {
         "program": case.program,
         "size": case.size,
@@ -195,8 +197,11 @@ def as_table(rows: list[dict], files: bool, all_cases: list[Case]) -> str:
 
 
 def ratio_text(row: dict) -> str:
-    parts = [row[name] for name in ("value", "low", "high")]
-    return "-" if None in parts else str(Ratio(*parts))
+    value, low, high = (row[name] for name in ("value", "low", "high"))
+    if value is None:
+        return "-"
+    ends = ("-" if end is None else f"{end:.3f}" for end in (low, high))
+    return f"{value:.3f} [{', '.join(ends)}]"
 
 
 def heading(name: str, unit: str) -> str:

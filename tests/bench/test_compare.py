@@ -160,6 +160,14 @@ def test_a_base_that_may_be_zero_bounds_no_ratio(ratio):
     assert comparefiles.finite(found.high) is None
 
 
+def test_one_run_has_no_interval(tmp_path):
+    """As simulated suites have by default: [2.000, 2.000] would claim that none is ever another."""
+    file = results(tmp_path / "a.json", {"tatas": [50], "auto": [100]})
+    (row, _) = json.loads(bench("compare", file, "--json").stdout)
+    assert (row["value"], row["low"], row["high"], row["verdict"]) == (2, None, None, "unclear")
+    assert "2.000 [-, -]" in bench("compare", file).stdout
+
+
 def test_compare_the_variants_of_one_file(tmp_path):
     file = results(tmp_path / "a.json", {"tatas": SLOW, "auto": FAST})
     (row, _) = json.loads(bench("compare", file, "--json").stdout)

@@ -63,6 +63,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def name_of(lock: dict) -> str:
+    name = lock["called"]
+    return name + (f" x{lock['members']}" if lock["members"] > 1 else "")
+
+
 def in_text() -> list[Column]:
     return [each for each in COLUMNS if each.text]
 

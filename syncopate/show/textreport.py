@@ -11,7 +11,15 @@ from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.lockfigures import named_processors, of_which_time
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
-from syncopate.show import lockcolumns, processtext, quiettext, runtext, transactiontext
+from syncopate.show import (
+    lockcolumns,
+    openmptext,
+    processtext,
+    quiettext,
+    runtext,
+    transactiontext,
+)
+from syncopate.show.lockcolumns import name_of
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
@@ -104,8 +112,8 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
             console.print(f"  {count(idle)} more that nobody waited for{uses}", style="dim")
     if results["hidden"]:
         console.print(f"\n{several(results['hidden'], 'more row')}: use --top", style="dim")
-    _arrivals(console, results)
-    _region_ends(console, results)
+    openmptext.arrivals(console, results)
+    openmptext.region_ends(console, results)
     _interrupted(console, results)
     _elision(console, results)
     _speculation(console, results)
@@ -247,11 +255,6 @@ def _prediction(of: dict) -> str:
     )
 
 
-def name_of(lock: dict) -> str:
-    name = lock["called"]
-    return name + (f" x{lock['members']}" if lock["members"] > 1 else "")
-
-
 def _lost_table(console, locks: list[dict]) -> None:
     """One row for each lock and kind of wait; narrow terminals do without the last columns."""
     rows = []
@@ -283,36 +286,6 @@ def _wait_table(console, locks: list[dict]) -> None:
         "p99": [duration(each["p99_ns"]) for _, each in waits],
         "max": [duration(each["max_ns"]) for _, each in waits],
         "threads": [count(each["threads"]) for _, each in waits],
-    }
-    console.print(terminal.table(console, columns))
-
-
-def _arrivals(console, results: dict) -> None:
-    """Load imbalance: at each barrier of OpenMP, who came last and who waited for it."""
-    rows = [(lock, each) for lock in results["locks"] for each in lock.get("arrivals", ())]
-    if not rows:
-        return
-    console.print("\nWho came last at a barrier", style="bold cyan")
-    columns = {
-        "barrier": [name_of(lock) for lock, _ in rows],
-        "thread": [each["thread"] for _, each in rows],
-        "last": [count(each["last"]) for _, each in rows],
-        "waited": [duration(each["waited_ns"]) for _, each in rows],
-    }
-    console.print(terminal.table(console, columns))
-
-
-def _region_ends(console, results: dict) -> None:
-    """The same at the end of OpenMP's regions, where those who wait are the run-time's."""
-    rows = [(lock, each) for lock in results["locks"] for each in lock.get("region_ends", ())]
-    if not rows:
-        return
-    console.print("\nWho came last at the end of a region", style="bold cyan")
-    columns = {
-        "region": [name_of(lock) for lock, _ in rows],
-        "thread": [each["thread"] for _, each in rows],
-        "last": [count(each["last"]) for _, each in rows],
-        "others waited": [duration(each["others_waited_ns"]) for _, each in rows],
     }
     console.print(terminal.table(console, columns))
 

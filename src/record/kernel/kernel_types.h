@@ -84,25 +84,3 @@ enum {
   futex_wait_requeue_pi = 11,
   futex_lock_pi2 = 13,
 };
-
-// Whether this operation of a futex waits.
-static __always_inline bool waits_in(u32 command) {
-  return command == futex_wait || command == futex_wait_bitset || command == futex_lock_pi ||
-         command == futex_lock_pi2 || command == futex_wait_requeue_pi;
-}
-
-// Whether it waits for what processes share.
-static __always_inline bool is_of_processes(u32 call) {
-  return call == call_semop || call == call_semtimedop || call == call_msgsnd ||
-         call == call_msgrcv || call == call_fcntl || call == call_flock;
-}
-
-// What a call that looks at files waits for when it is given none: time, or a signal.
-static __always_inline u32 without_files(u32 call, const struct pt_regs* regs) {
-  bool is_timed;
-  if (call == call_poll && regs->si == 0) is_timed = (int)regs->dx >= 0;
-  else if (call == call_ppoll && regs->si == 0) is_timed = regs->dx != 0;
-  else if ((call == call_select || call == call_pselect) && regs->di == 0) is_timed = regs->r8 != 0;
-  else return call;
-  return is_timed ? call_nanosleep : call_pause;
-}

@@ -24,6 +24,7 @@
 
 #include "kernel_events.h"
 #include "kernel_types.h"
+#include "waiting_calls.h"
 
 enum {
   most_calls = 1024,
@@ -342,29 +343,6 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_
   else leave(before, state);
   come_back(after);
   return 0;
-}
-
-// What a thread is woken from: the word of its futex, and what it found there.
-struct waited {
-  u64 address;
-  u32 operation, word;
-};
-
-// Whether the current thread wakes those that wait there. Else it is there by chance when a signal,
-// or an interrupt as that of a timer, does.
-static __always_inline bool wakes(struct task_struct* waker, struct task_struct* woken,
-                                  struct pt_regs* regs, struct waited w) {
-  const u64 call = regs->orig_ax;
-  const bool same_process = waker->tgid == woken->tgid;
-  // Who joins it, or wants what it held; before that exit_group() wakes all other threads to end
-  // them.
-  if (call == call_exit || call == call_exit_group)
-    return waker->flags & is_ending && (same_process || (w.word & futex_thread) == waker->pid);
-  if ((w.operation & futex_private) && !same_process) return false;
-  if (call == call_futex_wake) return regs->di == w.address;
-  if (call == call_futex_requeue) return true;
-  if (call != call_futex || waits_in(regs->si & futex_command)) return false;
-  return regs->di == w.address || regs->r8 == w.address;
 }
 
 // It is woken when it is in line already, but has not left its processor yet: the kernel may look

@@ -77,8 +77,8 @@ object wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
   return what;
 }
 
-// Whether a wait that began then for what can be had ended without it: its time was over, or the
-// thread was interrupted.
+// Whether a wait that began then for a lock ended without it: its time was over, or the thread was
+// interrupted. (The recorder takes it of locks alone.)
 bool was_in_vain(const object& what, std::uint64_t begun, std::uint64_t limit) {
   if (limit != 0 && now_ns() - begun >= limit) return true;
   if (what.kind == record::object_kind::condition || what.kind == record::object_kind::barrier)

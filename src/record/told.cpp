@@ -101,6 +101,23 @@ bool wait_is_long() {
   return t != nullptr && t->told.start != 0 && machine::ticks() - t->told.start >= milliseconds(1);
 }
 
+void write_hold(thread_state& t, std::uint64_t start, std::uint64_t end, std::uint32_t lock,
+                std::uint32_t stack, std::uint32_t holder) noexcept {
+  std::uint32_t skipped = 0;
+  write_event(t, skipped,
+              {.start = start,
+               .end = end,
+               .lock = lock,
+               .stack = stack,
+               .holder = holder,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
+}
+
 // Writes a told wait that is over, and, where `holder_stack` is not 0, that its holder held the
 // lock all the while.
 void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noexcept {
@@ -109,19 +126,7 @@ void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noex
   publish(t.entry->open.since, 0u);
   touch_header(w.end);
   if (holder_stack == 0 || w.weight == 0) return;
-  std::uint32_t skipped = 0;
-  write_event(t, skipped,
-              {.start = w.start,
-               .end = w.end,
-               .lock = w.id,
-               .stack = holder_stack,
-               .holder = w.holder,
-               .weight = 0,
-               .kind = static_cast<std::uint8_t>(event_kind::hold),
-               .wait = 0,
-               .on_processor = 0,
-               .sleeps = 0,
-               .preemptions = 0});
+  write_hold(t, w.start, w.end, w.id, holder_stack, w.holder);
 }
 
 void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack) {
@@ -151,20 +156,7 @@ void wait_fails() {
 
 // A hold of the calling thread that ends now.
 void write_told_release(thread_state& t, std::uint32_t lock, std::uint32_t stack) noexcept {
-  const std::uint64_t now = machine::ticks();
-  std::uint32_t skipped = 0;
-  write_event(t, skipped,
-              {.start = 0,
-               .end = now,
-               .lock = lock,
-               .stack = stack,
-               .holder = 0,
-               .weight = 0,
-               .kind = static_cast<std::uint8_t>(event_kind::hold),
-               .wait = 0,
-               .on_processor = 0,
-               .sleeps = 0,
-               .preemptions = 0});
+  write_hold(t, 0, machine::ticks(), lock, stack, 0);
 }
 
 void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {

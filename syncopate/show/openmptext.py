@@ -9,29 +9,30 @@ from syncopate.show.lockcolumns import name_of
 
 def arrivals(console, results: dict) -> None:
     """Load imbalance: at each barrier of OpenMP, who came last and who waited for it."""
-    rows = [(lock, each) for lock in results["locks"] for each in lock.get("arrivals", ())]
-    if not rows:
-        return
-    console.print("\nWho came last at a barrier", style="bold cyan")
-    columns = {
-        "barrier": [name_of(lock) for lock, _ in rows],
-        "thread": [each["thread"] for _, each in rows],
-        "last": [count(each["last"]) for _, each in rows],
-        "waited": [duration(each["waited_ns"]) for _, each in rows],
-    }
-    console.print(terminal.table(console, columns))
+    title, rows = "Who came last at a barrier", _rows(results, "arrivals")
+    _table(console, title, "barrier", rows, ("waited", "waited_ns"))
 
 
 def region_ends(console, results: dict) -> None:
     """The same at the end of OpenMP's regions, where those who wait are the run-time's."""
-    rows = [(lock, each) for lock in results["locks"] for each in lock.get("region_ends", ())]
+    title, rows = "Who came last at the end of a region", _rows(results, "region_ends")
+    _table(console, title, "region", rows, ("others waited", "others_waited_ns"))
+
+
+def _rows(results: dict, field: str) -> list[tuple[dict, dict]]:
+    """Each lock's entries of one of its fields, with the lock."""
+    return [(lock, each) for lock in results["locks"] for each in lock.get(field, ())]
+
+
+def _table(console, title: str, place: str, rows: list, waited: tuple[str, str]) -> None:
+    """`waited`: a column's title, and its field."""
     if not rows:
         return
-    console.print("\nWho came last at the end of a region", style="bold cyan")
+    console.print(f"\n{title}", style="bold cyan")
     columns = {
-        "region": [name_of(lock) for lock, _ in rows],
+        place: [name_of(lock) for lock, _ in rows],
         "thread": [each["thread"] for _, each in rows],
         "last": [count(each["last"]) for _, each in rows],
-        "others waited": [duration(each["others_waited_ns"]) for _, each in rows],
+        waited[0]: [duration(each[waited[1]]) for _, each in rows],
     }
     console.print(terminal.table(console, columns))

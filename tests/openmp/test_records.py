@@ -121,18 +121,21 @@ SPLIT = """\
 #include <omp.h>
 #include <unistd.h>
 static inline void work(void) { usleep(2000); }
+static void odd(int r) { if (r % 2 && omp_get_thread_num()) usleep(9000); }
 int main(void) {
-#pragma omp parallel num_threads(3)  // line 5
-  for (int r = 0; r < 10; ++r)
+#pragma omp parallel num_threads(3)  // line 6: who does it comes first or last
+  for (int r = 0; r < 10; ++r) {
+    odd(r);
 #pragma omp single
     work();
-#pragma omp parallel num_threads(3)  // line 9
+  }
+#pragma omp parallel num_threads(3)  // line 12
   for (int r = 0; r < 10; ++r) {
 #pragma omp master
     work();
 #pragma omp barrier
   }
-#pragma omp parallel num_threads(3)  // line 15
+#pragma omp parallel num_threads(3)  // line 18
 #pragma omp sections
   {
 #pragma omp section
@@ -155,7 +158,7 @@ def test_what_one_barrier_or_several_regions_share_in_their_code(tmp_path, compi
     (results,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
     barriers = [each for each in results["locks"] if each["object"] == "barrier"]
     regions = {each["name"] for each in barriers if each["name"].startswith("region in main at ")}
-    assert {f"region in main at split.c:{line}" for line in (5, 9, 15)} <= regions
+    assert {f"region in main at split.c:{line}" for line in (6, 12, 18)} <= regions
     met = [each for each in barriers if each["name"] not in regions]
     lasts = sorted(sum(thread["last"] for thread in each["arrivals"]) for each in met)
     sections = compiler == "clang"  # GCC leaves their barrier to the end of the region

@@ -316,10 +316,14 @@ record::wait arrive(frame& f, const void* place) noexcept {
   const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
   const std::uint32_t turn = before / f.threads;
   const bool last = (before + 1) % f.threads == 0;
+  place = places.of(place);
   const void* first = nullptr;
-  if (!t.called_at[turn & 1].compare_exchange_strong(first, place,
-                                                     std::memory_order_relaxed))  // [K]
+  auto& called_at = t.called_at[turn & 1];
+  if (!called_at.compare_exchange_strong(first, place, std::memory_order_relaxed) &&  // [K]
+      first != place) {
+    places.meet(first, place);
     place = first;
+  }
   // All have read that of the barrier before: they are here.
   if (last) t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
   return record::wait_begin(

@@ -11,7 +11,10 @@ import time
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and `timeout`, and of a closed terminal
 LOOKS = 0.05  # seconds between two looks for children that other threads have started since
 
+_main = _thread.get_ident()
 _came: list[int] = []
+_kept: list[int] = []  # that came in a block of later()
+_blocks = 0  # of later(), one in the other
 
 
 def as_interrupts() -> None:
@@ -23,6 +26,26 @@ def as_interrupts() -> None:
     for number in (signal.SIGINT, *ENDING):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    _thread.start_new_thread(_wake, (told,))
+
+
+@contextlib.contextmanager
+def later():
+    """In this block KeyboardInterrupt is not raised, but at its end."""
+    global _blocks
+    if _thread.get_ident() != _main:  # nor is it, ever
+        yield
+        return
+    _blocks += 1
+    try:
+        yield
+    finally:
+        _blocks -= 1
+        if _kept and not _blocks:
+            _interrupt(_kept[0])
 
 
 def status() -> int:
@@ -30,7 +53,10 @@ def status() -> int:
     return 128 + (_came[0] if _came else signal.SIGINT)
 
 
-def _interrupt(number: int, _frame) -> None:
+def _interrupt(number: int, _frame=None) -> None:
+    if _blocks:
+        _kept.append(number)
+        return
     for each in ENDING:  # undoing is not to be undone; no child inherits that it ignores them
         if signal.getsignal(each) is _interrupt:
             signal.signal(each, _nothing)
@@ -43,6 +69,17 @@ def _interrupt(number: int, _frame) -> None:
     # threading's own start() takes a lock that the main thread may hold as it is interrupted
     _thread.start_new_thread(_tell_later_ones, (number, {*told}))
     raise KeyboardInterrupt
+
+
+def _wake(told: int) -> None:
+    """The interpreter runs a handler in the main thread, and before that thread's next call: one
+    that comes as the thread begins to wait, or that the kernel gives to another thread, would be
+    run when the wait is over. So the main thread gets it until it has run."""
+    while numbers := os.read(told, 1):
+        while numbers[0] in (signal.SIGINT, *ENDING) and not _came:
+            time.sleep(LOOKS)
+            if not _came:
+                signal.pthread_kill(_main, numbers[0])
 
 
 def _nothing(*_) -> None:

@@ -7,11 +7,10 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
-from syncopate.base import ownsettings
+from syncopate.base import ownsettings, scratch
 
 # How a variable begins that changes what is compared.
 FOREIGN = ("LD_PRELOAD", "OMP_", "GOMP_", "KMP_", "ITM_", "GLIBC_TUNABLES")
@@ -72,7 +71,7 @@ def run_simulated(
     command: list, machine: Path, limit: float, variables=None, folder=None
 ) -> tuple[str, dict]:
     """Runs a program on a modeled machine. Returns its output and what of_report() takes."""
-    with tempfile.TemporaryDirectory() as place:
+    with scratch.folder() as place:
         stats = Path(place) / "stats.json"
         environment = {
             **inherited(),

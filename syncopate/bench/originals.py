@@ -9,11 +9,10 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from syncopate.base import paths, wholefile
+from syncopate.base import paths, scratch, wholefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.bench.jobs import build_folders
@@ -224,7 +223,7 @@ def build_one(original: Original, build: Build, folder: Path, out: Path) -> str:
     names = {
         "program": build.program, "PROGRAM": build.program.upper(), "form": build.form,
     }  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="syncopate-originals-") as place:
+    with scratch.folder("syncopate-originals-") as place:
         copy, commands = Path(place) / "source", Path(place) / "bin"
         put_compilers(commands)
         for pattern in original.copy:

@@ -5,10 +5,10 @@ bench/ is a folder of the source tree: an installed package has no such suite, a
 
 import importlib
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
+from syncopate.base import scratch
 from syncopate.bench.configuration import Configuration, ConfigurationError
 from syncopate.bench.onerun import RunError
 from syncopate.bench.provenance import ROOT
@@ -39,7 +39,7 @@ def measure_real(name: str, variables: dict, quick: bool) -> dict:
     programs = module()
     workload = next(each for each in programs.workloads() if each.name == name)
     configuration = Configuration("", variables)
-    with tempfile.TemporaryDirectory(prefix="syncopate-bench-") as folder:
+    with scratch.folder("syncopate-bench-") as folder:
         context = programs.Context(quick, Path(folder), None)
         try:
             return {"speed": workload.measure(configuration, context)}

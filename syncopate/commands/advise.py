@@ -5,10 +5,9 @@ import json
 import os
 import re
 import sys
-import tempfile
 import threading
 
-from syncopate.base import boundedfile, wholefile
+from syncopate.base import boundedfile, scratch, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import PATIENCE, Progress
@@ -97,7 +96,7 @@ def _from_file(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
 
 
 def _from_run(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         written = os.path.join(folder, "sections.json")
         environ = {
             "SYNCOPATE_MACHINES": ":".join(machinefiles.folders()),

@@ -3,9 +3,8 @@
 import json
 import os
 import sys
-import tempfile
 
-from syncopate.base import clashes
+from syncopate.base import clashes, scratch
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.machines import checkset, modeled
@@ -77,7 +76,7 @@ def main(arguments: list[str]) -> int:
     if "--mutate" in options and os.environ.get("SYNCOPATE_SCHEDULE"):
         raise Failure("check: --mutate with SYNCOPATE_SCHEDULE: each mutant is searched", BAD_USE)
     environ = environment(options)
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         if not _is_program(command[0]):
             return _check_shipped(command, options, environ, folder)
         if modeled.is_source(command[0]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict
 
+from syncopate.base import scratch
 from syncopate.base.errors import Failure
 from syncopate.base.progress import Progress
 from syncopate.base.since import zip_equal
@@ -44,7 +44,7 @@ def _of(analysis: Analysis, finding: dict, path: str) -> dict | None:
     changes = list(CHANGES)
     if "readers" in finding["causes"]:
         changes.append(f"rwlock={round(100 * finding['only_read'])}")
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         replayer = whatif.Replayer(use, path, folder)
         parsed = [whatif.parse(text) for text in changes]
         answers = whatif.answers(replayer, parsed, [len(use.threads)], SEEDS)

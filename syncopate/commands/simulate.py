@@ -2,9 +2,8 @@
 
 import os
 import sys
-import tempfile
 
-from syncopate.base import clashes, wholefile
+from syncopate.base import clashes, scratch, wholefile
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.commands import simulatefrom
@@ -105,7 +104,7 @@ def main(arguments: list[str]) -> int:
         raise Failure("simulate: no program named; see --help", BAD_USE)
     sweep = sweeps.chosen(options)
     environ = _environment(options)
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         if modeled.is_source(command[0]):
             path = modeled.compile_source(
                 command[0], "simulated", options.get("--compiler"), folder

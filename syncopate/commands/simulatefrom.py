@@ -2,9 +2,9 @@
 
 import os
 import sys
-import tempfile
 from dataclasses import asdict, replace
 
+from syncopate.base import scratch
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.machines import machinefiles, whatif
 from syncopate.records import bundle, lockuse
@@ -30,7 +30,7 @@ def main(options: dict[str, str]) -> int:
         changes = _without_transactions(changes, machine, "--what" in options)
     analysis = Analysis(record)
     use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         replayer = whatif.Replayer(use, path, folder)
         counts = threads or [len(use.threads)]
         found = whatif.answers(replayer, changes, counts, seeds, progress=_progress)

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 
+from syncopate.base import scratch
 from syncopate.base.errors import BAD_USE, NOT_FOUND, Failure, near
 from syncopate.machines import compilerline, instrumented
 from syncopate.machines.compilerline import CompilerLine, Source
@@ -256,29 +257,30 @@ class Steps:
         return 0
 
     def run(self) -> int:
-        import tempfile
-
         for notice in self.notices():
             print(notice, file=sys.stderr)
         line = self.line
         if line.links and line.sources and not line.question:
-            with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
-                status = _run_all(self.commands(folder))
+            with scratch.folder() as folder:
+                status = _run_all(self.commands(folder), {"TMPDIR": folder})
         else:
-            status = _run_all(self.commands(""))
+            status = _run_all(self.commands(""), {})
         if status != 0 and (why := instrumented.too_old(self.compiler, self.is_clang)):
             print(f"syncopate {self.command}: {why}", file=sys.stderr)
         return status
 
 
-def _run_all(commands: list[list[str]]) -> int:
+def _run_all(commands: list[list[str]], environ: dict[str, str]) -> int:
     """Runs the commands until one fails; compiles all sources even so, as compilers do."""
     import subprocess
 
+    def run(command: list[str]) -> int:
+        return _status(subprocess.call(command, env={**os.environ, **environ}))
+
     status = 0
     for command in commands[:-1]:
-        status = _status(subprocess.call(command)) or status
-    return status or _status(subprocess.call(commands[-1]))
+        status = run(command) or status
+    return status or run(commands[-1])
 
 
 def _status(returned: int) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 
-from syncopate.base import boundedfile
+from syncopate.base import boundedfile, scratch
 from syncopate.base.errors import FAILED, Failure
 from syncopate.machines import checkset
 
@@ -107,7 +106,7 @@ def executions_of(result: dict) -> int | None:
 def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> tuple[list[dict], int | None]:
     """The scenario's ordered accesses, and how many executions it has if it passed. A Failure when
     it fails as it is."""
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         path = os.path.join(folder, "sites.json")
         result = checkset.run(scenario, {**environ, "SYNCOPATE_SITES": path})
         if result["verdict"] == "failed":

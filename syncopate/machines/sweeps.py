@@ -119,7 +119,7 @@ class Runs:
             try:
                 runs = [pool.submit(self.one, i, environ) for i in range(len(self.sweep.values))]
                 for number, each in enumerate(runs):
-                    status = each.result()
+                    status = pool.result(each)
                     self.show(number)
                     yield number, status
             finally:

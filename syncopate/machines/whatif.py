@@ -203,7 +203,7 @@ def answers(
         running = {key: pool.submit(replayer.rate, *job) for key, job in jobs.items()}
         for number, (key, job) in enumerate(running.items()):
             progress(f"replaying {number + 1} of {len(running)}")
-            rates[key] = job.result()
+            rates[key] = pool.result(job)
 
     def seen(settings: dict[str, str], count: int) -> list[float]:
         whole = {**base, **settings}

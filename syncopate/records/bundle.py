@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
-from syncopate.base import boundedfile, wholefile
+from syncopate.base import boundedfile, scratch, wholefile
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.records.analysis import Analysis
@@ -44,7 +44,7 @@ def write(path: str, of: Iterable[tuple[Record, Symbolizer]]) -> None:
     modules: dict[tuple[str, bool], dict] = {}
     with (
         wholefile.replacing(path, 0o600) as place,
-        tempfile.TemporaryDirectory(prefix="syncopate-") as folder,
+        scratch.folder() as folder,
         open(place, "wb") as whole_file,  # by its name a pipe would be opened twice
         zipfile.ZipFile(whole_file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
     ):

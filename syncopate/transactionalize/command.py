@@ -8,9 +8,8 @@ import json
 import os
 import re
 import sys
-import tempfile
 
-from syncopate.base import paths, wholefile
+from syncopate.base import paths, scratch, wholefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.transactionalize import (
@@ -112,7 +111,7 @@ def main(arguments: list[str]) -> int:
     asked = [stages.parse(name) for name in options.stage or ()]
     if len(asked) > 1 and not options.output:
         raise Failure("transactionalize: several stages need -o FOLDER", BAD_USE)
-    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+    with scratch.folder() as folder:
         program = Program(options.files, flags, os.path.realpath(folder), _headers())
         work = _Work(program, program.read(), wanted, options)
         summaries = work.run(asked)

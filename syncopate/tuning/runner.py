@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 
 from syncopate.base import ending
-from syncopate.base.since import zip_equal
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.search import Dropped
 
@@ -80,7 +79,7 @@ def _group(command: list[str], environ: dict[str, str], output, grace: float):
     """A process in a session of its own; the whole group is gone at the end of the block."""
     process = None
     try:
-        with _interrupts_later():  # one in the middle of it would leave a process nobody knows
+        with ending.later():  # one in the middle of it would leave a process nobody knows
             process = subprocess.Popen(
                 command,
                 env=environ,
@@ -118,21 +117,6 @@ def _end(process: subprocess.Popen, grace: float) -> None:
             process.wait(grace)
     _signal(process, signal.SIGKILL)
     process.wait()
-
-
-@contextlib.contextmanager
-def _interrupts_later():
-    """The signals whose handlers raise KeyboardInterrupt do so at the end of the block."""
-    came = []
-    numbers = (signal.SIGINT, *ending.ENDING)
-    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip_equal(numbers, before):
-            signal.signal(number, handler)
-    if came:
-        signal.raise_signal(came[0])
 
 
 def _signal(process: subprocess.Popen, number: int) -> None:

@@ -2,11 +2,10 @@
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Collection
 
-from syncopate.base import ending, locktable, optiontable, ownsettings, wholefile
+from syncopate.base import ending, locktable, optiontable, ownsettings, scratch, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.launch import policy, preload, program
@@ -104,7 +103,7 @@ class Session:
 
     def _look(self, search: Search) -> Ground:
         """Records the program once and keeps its hot locks."""
-        with tempfile.TemporaryDirectory(prefix="syncopate-tune-") as folder:
+        with scratch.folder("syncopate-tune-") as folder:
             path = os.path.join(folder, "tune.rec")
             environ = preload.environment(self.library, "futex", "futex", False, self.clean)
             preload.suit(environ, self.path)

@@ -37,6 +37,73 @@ try:
 except KeyboardInterrupt:
     sys.exit(ending.status())
 """
+UNSEEN = """
+import os, signal, subprocess, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import ending
+def unseen():  # as one is that comes between the interpreter's look for signals and the wait
+    time.sleep(0.3)
+    signal.pthread_kill(threading.get_ident(), int(sys.argv[2]))
+ending.as_interrupts()
+threading.Thread(target=unseen).start()
+try:
+    if sys.argv[3] == "lock":
+        threading.Event().wait()
+    subprocess.call(["sleep", "300"])
+except KeyboardInterrupt:
+    sys.exit(ending.status())
+"""
+ANYWHERE = """
+import os, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import ending, scratch, workers
+def writes(place):
+    time.sleep(0.01)
+    open(place + "/one", "w").close()
+def block():
+    with scratch.folder() as place, workers.Workers(2) as pool:
+        first, second = (pool.submit(writes, place) for _ in range(2))
+        pool.result(first), pool.result(second)
+def after(step):  # the signal comes at that call of the main thread's, or as one of C is over
+    left = step
+    def profiled(frame, event, _):
+        nonlocal left
+        # An error as a generator returns is not the generator's; none leaves a weak set's callback.
+        if event == "return" or "weakref" in frame.f_code.co_filename:
+            return
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+    try:
+        sys.setprofile(profiled)
+        block()
+        sys.setprofile(None)
+        os._exit(2)
+    except KeyboardInterrupt:
+        sys.setprofile(None)
+    os._exit(0 if ending.status() == 143 and not os.listdir(sys.argv[2]) else 1)
+block()  # all is imported
+step, status = 0, 0
+while status == 0:
+    step += 1
+    child = os.fork()
+    if child == 0:
+        ending.as_interrupts()
+        after(step)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(step, status)
+"""
+STILL_WRITES = """
+import subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import scratch
+writer = "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); : >$0/$i; done 2>/dev/null; echo"
+with scratch.folder() as place:
+    child = subprocess.Popen(["sh", "-c", writer, place], stdout=subprocess.PIPE)
+    while not __import__("os").listdir(place):
+        pass
+child.wait()
+"""
 ENDING = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 SECONDS = 60  # a tenth of it on a machine that does nothing else
 
@@ -113,6 +180,40 @@ def test_what_a_thread_starts_after_the_signal_ends_too(number):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGKILL)
         started.wait()
+
+
+@pytest.mark.parametrize("number", ENDING)
+@pytest.mark.parametrize("waits_for", ["lock", "process"])
+def test_a_signal_that_comes_as_the_main_thread_begins_to_wait_ends_it(number, waits_for):
+    started = popen([sys.executable, "-c", UNSEEN, str(ROOT), str(int(number)), waits_for])
+    try:
+        assert started.wait(SECONDS) == 128 + number
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def test_a_signal_at_any_call_of_a_pool_leaves_no_file(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", ANYWHERE, str(ROOT), str(tmp_path)],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=5 * SECONDS,
+    )
+    assert done.stderr == ""
+    steps, status = map(int, done.stdout.split())
+    assert status == 2  # the block was over before that one
+    assert steps > 100
+
+
+def test_a_folder_goes_while_what_was_told_to_end_still_writes_there(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", STILL_WRITES, str(ROOT)], env=environment, check=True)
+        assert os.listdir(tmp_path) == []
 
 
 def ends_clean(files: Path, tmp_path: Path, name: str, number: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from dataclasses import asdict
 
@@ -15,7 +14,15 @@ from syncopate.base.units import several
 from syncopate.bench import resultfile
 from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
-from syncopate.bench.ratios import Ratio, Summary, ratio_of_independent, ratio_of_medians
+from syncopate.bench.ratios import (
+    FEWEST_APART,
+    FEWEST_PAIRED,
+    Ratio,
+    Summary,
+    finite,
+    ratio_of_independent,
+    ratio_of_medians,
+)
 from syncopate.bench.suites import NATIVE, Metric
 from syncopate.bench.text import number, table
 
@@ -24,7 +31,8 @@ EPILOG = """\
 Per point: both medians, their ratio with a 95 % bootstrap interval, and the p value of a
 Mann-Whitney rank test (two-sided). Two files were measured apart: what changed between them
 (machine, load, commit) is part of the ratio. With one file, its variants are compared with the
-first, or with --base; their rounds were interleaved, and whole rounds are drawn.
+first, or with --base; their rounds were interleaved, and whole rounds are drawn. Fewer than four
+runs a file, or five rounds, make no interval of 95 %: its ends are open then.
 """
 
 
@@ -107,6 +115,7 @@ def rows_of_files(first: Points, second: Points) -> list[dict]:
                 values = second.values(case, variant, metric.name)
                 if base and values:
                     ratio = ratio_of_independent(values, base)
+                    ratio = ratio.told(min(len(values), len(base)), FEWEST_APART)
                     rows.append(row(case, variant, metric, base, values, ratio))
     if not rows:
         raise Failure("bench: the two files have no point in common")
@@ -125,7 +134,7 @@ def rows_of_variants(points: Points, base_variant: str) -> list[dict]:
                 if variant == base_variant or not both:
                     continue
                 below, above = ([rounds[turn] for turn in both] for rounds in (base, found))
-                ratio = ratio_of_medians(above, below)
+                ratio = ratio_of_medians(above, below).told(len(both), FEWEST_PAIRED)
                 rows.append(row(case, variant, metric, below, above, ratio))
     if not rows:
         raise Failure(f"bench: {points.file.path} has no two variants to compare")
@@ -135,8 +144,6 @@ def rows_of_variants(points: Points, base_variant: str) -> list[dict]:
 def row(case: Case, variant: str, metric: Metric, base, values, ratio: Ratio) -> dict:
     """One comparison as plain data: ratio of `values` to `base`."""
     p = mann_whitney(values, base)
-    if min(len(base), len(values)) < 2:  # one run has no spread that anybody knows
-        ratio = Ratio(ratio.value, -math.inf, math.inf)
     return {
         "program": case.program,
         "size": case.size,
@@ -152,10 +159,6 @@ def row(case: Case, variant: str, metric: Metric, base, values, ratio: Ratio) ->
         "runs": [len(base), len(values)],
         "verdict": verdict(metric, ratio, p),
     }
-
-
-def finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def verdict(metric: Metric, ratio: Ratio, p: float) -> str:

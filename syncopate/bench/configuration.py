@@ -12,7 +12,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncopate.base import ownsettings, paths, preloading
+from syncopate.base import locktable, ownsettings, paths, preloading
+from syncopate.base.errors import Failure
 
 
 def preload_library() -> Path:
@@ -22,6 +23,16 @@ def preload_library() -> Path:
 
 class ConfigurationError(Exception):
     """A configuration that cannot be run; the text is one line for the user."""
+
+
+def _check_lock(text, name):
+    """The library itself takes a name that it does not know for `auto`, which would be compared."""
+    if name == "pass":
+        return
+    try:
+        locktable.check_choice(name)
+    except Failure as failure:
+        raise ConfigurationError(f"{text}: {failure}") from None
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,8 @@ class Configuration:
                 variables["SYNCOPATE"] = "off"
             else:
                 variables["SYNCOPATE_LOCK"] = "glibc" if name == "pass" else name
+                if path == preload_library().resolve():  # another build has other locks
+                    _check_lock(text, name)
         for setting in settings:
             key, equals, value = setting.partition("=")
             if not equals:

@@ -21,7 +21,7 @@ from syncopate.base.units import several
 from syncopate.bench.configuration import Configuration, ConfigurationError
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import provenance
-from syncopate.bench.ratios import ratio_of_medians
+from syncopate.bench.ratios import FEWEST_PAIRED, finite, ratio_of_medians
 from syncopate.bench.text import table
 
 DEFAULT_LOCKS = "glibc,auto,tatas,mcs,ticket"
@@ -30,7 +30,8 @@ SHADES = " .:-=+*#%@"  # of regret: blank at the best, @ at a tenth of it or les
 EPILOG = """\
 Sections are in cycles of the time-stamp counter; what is outside is a multiple of the section (of
 100 cycles where that is empty). The first of --locks is what ratios are to. Each point takes
-rounds x locks x seconds. A matrix says nothing of a machine that does other work meanwhile.
+rounds x locks x seconds. Ratios have intervals of 95 % from five rounds on. A matrix says nothing
+of a machine that does other work meanwhile.
 """
 
 
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
-    locks = options.locks.split(",")
+    locks = list(dict.fromkeys(options.locks.split(",")))
     if options.of not in locks:
         parser.error(f"--of: '{options.of}' is not one of --locks")
     grid = points(*(numbers(getattr(options, axis), axis) for axis in AXES))
@@ -176,12 +177,13 @@ def run_once(command: list[str], configuration: Configuration, seconds: float) -
 
 
 def figures(runs: list[dict]) -> dict:
-    """The medians of one lock's runs; longest_wait_ms: the longest of all."""
+    """The medians of one lock's runs; longest_wait_ms: the longest of all. processor_us: None where
+    no section was done."""
     return {
         "throughput": median(run["throughput"] for run in runs),
         "p999_wait_us": median(run["p999_wait_us"] for run in runs),
         "longest_wait_ms": max(run["longest_wait_ms"] for run in runs),
-        "processor_us": median(processor_us(run) for run in runs),
+        "processor_us": finite(median(processor_us(run) for run in runs)),
         "share": median(run["share"] for run in runs),
     }
 
@@ -193,21 +195,25 @@ def processor_us(run: dict) -> float:
 
 
 def judge(runs: dict[str, list[dict]], base: str, of: str) -> dict:
-    """The best lock by throughput; the regret of `of`; its ratio to `base`, with 95 % interval."""
+    """The best lock by throughput; the regret of `of`; its ratio to `base`, with 95 % interval.
+
+    None: what no run tells, as where no section was done, or of too few rounds."""
     rates = {lock: [run["throughput"] for run in each] for lock, each in runs.items()}
     best = max(rates, key=lambda lock: median(rates[lock]))
     most = median(rates[best])
-    ratio = ratio_of_medians(rates[of], rates[base])
+    ratio = ratio_of_medians(rates[of], rates[base]).told(len(rates[of]), FEWEST_PAIRED)
     return {
-        "best": best,
-        "regret": median(rates[of]) / most if most else 1.0,
-        "ratio": ratio.value,
-        "interval": [ratio.low, ratio.high],
+        "best": best if most else None,
+        "regret": median(rates[of]) / most if most else None,
+        "ratio": finite(ratio.value),
+        "interval": [finite(ratio.low), finite(ratio.high)],
     }
 
 
-def shade(regret: float) -> str:
+def shade(regret: float | None) -> str:
     """One character: blank where the lock is the best, darker the more it loses."""
+    if regret is None:
+        return "?"
     lost = min(max(1 - regret, 0.0), 0.9)
     return SHADES[round(lost * 10)]
 
@@ -221,25 +227,30 @@ def report(rows: list[dict], base: str, of: str) -> str:
     for row in rows:
         mine, other = row["locks"][of], row["locks"][base]
         cells.append([
-            point_name(row), shade(row["regret"]), f"{row['regret']:.2f}", row["best"],
-            f"{row['ratio']:.2f} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]",
+            point_name(row), shade(row["regret"]), shown(row["regret"]), row["best"] or "-",
+            f"{shown(row['ratio'])} [{', '.join(map(shown, row['interval']))}]",
             *(quotient(mine[key], other[key])
               for key in ("p999_wait_us", "longest_wait_ms", "processor_us")),
         ])  # fmt: skip
     heads = ["point", "", f"{of} / best", "best", f"{of} / {base}", "p99.9", "longest", "processor"]
-    ratios = [row["ratio"] for row in rows if row["ratio"] > 0 and math.isfinite(row["ratio"])]
+    ratios = [row["ratio"] for row in rows if row["ratio"]]
     mean = f"{geometric_mean(ratios):.2f}" if ratios else "-"
-    below = sum(row["interval"][1] < 0.97 for row in rows)
-    near = sum(row["regret"] >= 0.9 for row in rows)
+    highest = [row["interval"][1] for row in rows if row["interval"][1] is not None]
+    below = sum(each < 0.97 for each in highest)
+    near = sum((row["regret"] or 0) >= 0.9 for row in rows)
     without = len(rows) - len(ratios)
     left_out = f", without {without} where one of them did no section" if without else ""
     return (
         f"{table(cells, heads)}\n\n"
         f"{of} over {base}: geometric mean {mean} of {several(len(ratios), 'point')}{left_out}."
-        f" Of {several(len(rows), 'point')}, below 0.97 with the whole interval: {below};"
-        f" with 0.9 of the best lock or more: {near}."
+        f" Of {several(len(highest), 'point')} with an interval, below 0.97 with the whole of it:"
+        f" {below}. Of {several(len(rows), 'point')}, with 0.9 of the best lock or more: {near}."
     )
 
 
-def quotient(above: float, below: float) -> str:
-    return f"{above / below:.2f}" if below and math.isfinite(above / below) else "-"
+def shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def quotient(above: float | None, below: float | None) -> str:
+    return "-" if above is None or not below else f"{above / below:.2f}"

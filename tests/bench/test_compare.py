@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import sys
 
 import pytest
@@ -56,6 +57,27 @@ def test_ratios():
     apart = ratios.ratio_of_independent([2, 4, 6], [1, 2, 3])
     assert apart.value == 2 and apart.low < 1.5 and apart.high > 3
     assert str(ratios.ratio_of_medians([1], [0])) == "-"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "fewest"),
+    [
+        (ratios.ratio_of_medians, ratios.FEWEST_PAIRED),
+        (ratios.ratio_of_independent, ratios.FEWEST_APART),
+    ],
+)
+def test_an_interval_covers_what_it_says_or_is_none(ratio, fewest):
+    """Of rounds that differ by chance alone: how often 1 lies in it."""
+    chance, trials = random.Random(7), 2000
+    for rounds in (fewest - 1, fewest):
+        covered = told = 0
+        for trial in range(trials):
+            one, two = ([chance.lognormvariate(0, 0.1) for _ in range(rounds)] for _ in "ab")
+            found = ratio(one, two, resamples=200, seed=trial)
+            covered += found.low <= 1 <= found.high
+            told += math.isfinite(found.told(rounds, fewest).low)
+        assert told == (trials if rounds >= fewest else 0)
+        assert (covered > 0.91 * trials) == (rounds >= fewest), (rounds, covered / trials)
 
 
 def test_pairs_forgive_what_disturbs_both():

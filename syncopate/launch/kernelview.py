@@ -35,10 +35,11 @@ def obstacle() -> str | None:
         done = subprocess.run([tool, "check"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
         return f"{tool} does not start: {error}"
+    if done.returncode == 0:  # the loader may have said something beside it
+        found = done.stdout.strip().splitlines()
+        return found[0] if found else None
     found = (done.stdout or done.stderr).strip().splitlines()
-    if done.returncode and not found:
-        return f"{tool} ended with status {done.returncode}"
-    return found[0] if found else None
+    return found[0] if found else f"{tool} ended with status {done.returncode}"
 
 
 def seconds(text: str) -> float:

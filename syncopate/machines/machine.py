@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import platform
 import resource
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from syncopate.machines import perfevents
+
+NODES = "/sys/devices/system/node"
+NODE_LOCKS = ("cna", "hmcs")
+CONTROL_GROUPS = ("/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/cpu")  # versions 2 and 1
+HOSTS = ("/proc/device-tree/hypervisor", "/sys/hypervisor/type")
 
 
 class Finding(NamedTuple):
@@ -28,15 +36,11 @@ def read(path: str) -> str | None:
 
 
 def hardware() -> list[Finding]:
-    nodes = _node_count()
-    many = "locks that know nodes (cohort, hierarchical) can pay" if nodes > 1 else (
-        "one memory node: locks made for several have nothing to gain"
-    )  # fmt: skip
     return [
         Finding("processor", _processor(), "info", "timings hold for this model only"),
         _cores(),
         _quota(),
-        Finding("memory nodes", str(nodes), "info", many),
+        _nodes(),
         _virtual(),
     ]
 
@@ -71,7 +75,6 @@ def system() -> list[Finding]:
 
 def limits() -> list[Finding]:
     return [
-        _limit("locked memory", resource.RLIMIT_MEMLOCK, "recording locks no memory", 1024),
         _limit("processes", resource.RLIMIT_NPROC, "threads count as processes"),
         _limit("open files", resource.RLIMIT_NOFILE, "a record takes one descriptor", low=64),
     ]
@@ -129,39 +132,53 @@ def _quota_of(controllers: str, group: str) -> float | None:
 def _quota() -> Finding:
     """The least CPU quota of our control group and those above it."""
     limit = processor_limit()
+    if limit is None and not any(os.path.exists(path) for path in CONTROL_GROUPS):
+        return Finding("CPU quota", "not known", "info", "no control groups can be seen here")
     if limit is None:
         return Finding("CPU quota", "none", "good", "threads run whenever a processor is free")
     quota = f"{limit:.2f} processors"
+    if limit >= len(os.sched_getaffinity(0)):
+        return Finding("CPU quota", quota, "good", "no less than there are: it is not used up")
     meaning = "threads are stopped when it is used up, also while they hold a lock: long waits"
     return Finding("CPU quota", quota, "warn", meaning)
 
 
-def _node_count() -> int:
-    try:
-        names = os.listdir("/sys/devices/system/node")
-    except OSError:
-        return 1
-    return max(1, sum(name[4:].isdigit() for name in names if name.startswith("node")))
+def _nodes() -> Finding:
+    """Memory nodes with a processor that we may use: threads are on no other."""
+    usable = os.sched_getaffinity(0)
+    name, found = "memory nodes", 0
+    for place in glob.glob(f"{NODES}/node[0-9]*/cpulist"):
+        found += not usable.isdisjoint(_numbers(read(place) or ""))
+    if found > 1:
+        meaning = f"locks that know nodes ({', '.join(NODE_LOCKS)}; in C++ only) can pay"
+        return Finding(name, f"{found} usable", "info", meaning)
+    meaning = "one memory node: locks made for several have nothing to gain"
+    return Finding(name, "1", "info", meaning)
+
+
+def _numbers(text: str) -> set[int]:
+    """Those of a list such as 0-3,8."""
+    ends = [part.partition("-") for part in text.split(",") if part]
+    return {each for low, _, high in ends for each in range(int(low), int(high or low) + 1)}
 
 
 def _virtual() -> Finding:
-    if "hypervisor" in (read("/proc/cpuinfo") or ""):
+    name, lines = "virtual machine", (read("/proc/cpuinfo") or "").splitlines()
+    flags = next((line.split() for line in lines if line.startswith("flags")), None)
+    if "hypervisor" in (flags or ()) or any(map(os.path.exists, HOSTS)):
         meaning = "the host can stop a lock's holder; timings vary, and CPU features may be hidden"
-        return Finding("virtual machine", "yes", "info", meaning)
-    return Finding("virtual machine", "no", "good", "nobody but this kernel stops threads")
+        return Finding(name, "yes", "info", meaning)
+    if flags is None:  # of x86 alone: other processors tell of no host
+        return Finding(name, "not known", "info", "a host, if there is one, can stop threads")
+    return Finding(name, "no", "good", "nobody but this kernel stops threads")
 
 
 def _perf() -> Finding:
-    level = read("/proc/sys/kernel/perf_event_paranoid")
-    free = level is not None and (int(level) <= 1 or os.geteuid() == 0)
-    return Finding(
-        "perf_event_paranoid",
-        level or "not known",
-        "info",
-        "perf(1) may measure beside us"
-        if free
-        else "perf(1) may not measure; recording needs none",
-    )
+    level = read("/proc/sys/kernel/perf_event_paranoid") or "not known"
+    may, what = perfevents.allowed()
+    meaning = "perf(1) may measure beside us" if may else "perf(1) may not measure here"
+    value = f"{what} (perf_event_paranoid: {level})"
+    return Finding("perf events", value, "info", f"{meaning}; recording needs none")
 
 
 def _bracketed(choices: str) -> str:

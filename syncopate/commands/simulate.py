@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 
 from syncopate.base import clashes, scratch, wholefile
 from syncopate.base.errors import BAD_USE, Failure
@@ -118,7 +119,10 @@ def main(arguments: list[str]) -> int:
         if sweep:
             return sweeps.run(path, command[1:], environ, sweep, folder)
         reports = [options[name] for name in ("--json", "--timeline") if name in options]
-        return modeled.run_reporting(path, command[1:], environ, reports)
+        run = partial(modeled.run_reporting, path, command[1:], reports=reports)
+        return (
+            modeled.run_with_tables(run, environ, folder) if "--stats" in options else run(environ)
+        )
 
 
 def _has_client_source(options: dict[str, str]) -> bool:
@@ -159,8 +163,6 @@ def _environment(options: dict[str, str]) -> dict[str, str]:
         wholefile.check_place(options[option], f"simulate: {option}")
     if "--machine" in options:
         environ["SYNCOPATE_MACHINE"] = machinefiles.find(options["--machine"])
-    if "--stats" in options:
-        environ["SYNCOPATE_STATS"] = "1"
     if "--json" in options:
         path = os.path.abspath(options["--json"])
         if not path.endswith(".json"):

@@ -115,6 +115,24 @@ def _written(path: str) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
+def run_with_tables(run_it, environ: dict[str, str], folder: str) -> int:
+    """Runs a program by run_it(environ), and shows its tables on standard error then; fails, with a
+    line, where it has left none. By way of a file in `folder`: what the program does to its own
+    standard error does not matter."""
+    path = os.path.join(folder, "tables.txt")
+    try:
+        status = run_it({**environ, "SYNCOPATE_STATS": path})
+    finally:  # also after an interrupt, which lets the program end
+        is_there = os.path.exists(path)
+        if is_there:
+            sys.stderr.flush()
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, sys.stderr.buffer)
+    if not is_there:
+        print(f"syncopate: --stats: no tables: {NO_REPORT}", file=sys.stderr)
+    return status or (0 if is_there else FAILED)
+
+
 def run_reporting(
     path: str, arguments: list[str], environ: dict[str, str], reports: list[str]
 ) -> int:

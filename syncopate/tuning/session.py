@@ -159,9 +159,11 @@ class Session:
             return
         document = policyfile.document(self.outcome.verdict.choice, self.locks, self.outcome)
         policy.check(self.output, document)
-        comments = verdict.comments(self.outcome.verdict, self.command, search.durations)
+        command = verdict.of_server(self.command) if self.runner.server else self.command
+        comments = verdict.comments(self.outcome.verdict, command, search.durations)
         wholefile.write(self.output, [policyfile.text(document, comments)])
-        print(before + verdict.better(self.outcome, names, self.output, self.command))
+        has_port = command != self.command
+        print(before + verdict.better(self.outcome, names, self.output, command, has_port))
 
 
 def say_left_out(variables: Collection[str]) -> None:

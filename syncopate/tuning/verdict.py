@@ -13,7 +13,10 @@ from syncopate.base.units import several
 from syncopate.tuning.hotlocks import LEAST_LOST
 from syncopate.tuning.plan import Outcome
 from syncopate.tuning.policyfile import gain
+from syncopate.tuning.runner import PORT
 from syncopate.tuning.search import Verdict
+
+NAMED = "PORT"  # what stands for a port in what is told
 
 
 def nothing(
@@ -36,11 +39,20 @@ def nothing(
     return text
 
 
-def better(outcome: Outcome, names: dict[int, str], path: str, command: list[str]) -> str:
+def better(
+    outcome: Outcome, names: dict[int, str], path: str, command: list[str], has_port: bool = False
+) -> str:
+    """`has_port`: the command has a port for the reader to choose (of_server)."""
     lines = [f"better than what you have: {gain(outcome.verdict)}"]
     lines += [f"  {shown(outcome.verdict.choice.text(names))}"]
     run = shlex.join(["syncopate", "run", "--policy", path, "--", *command])
-    return "\n".join([*lines, f"wrote {path}; to use it: {run}"])
+    where = f" ({NAMED}: the one that it is to have)" if has_port else ""
+    return "\n".join([*lines, f"wrote {path}; to use it: {run}{where}"])
+
+
+def of_server(command: list[str]) -> list[str]:
+    """A server's command for the reader: in nobody else's runs a port takes the place of {port}."""
+    return [word.replace(PORT, NAMED) for word in command]
 
 
 def comments(verdict: Verdict, command: list[str], durations: list[float]) -> list[str]:

@@ -209,6 +209,8 @@ int main(int, char** arguments) {
   const char* how = arguments[1];
   if (std::strcmp(how, "exec") == 0) execl("/bin/true", "true", nullptr);
   if (std::strcmp(how, "signal") == 0) raise(SIGTERM);
+  for (int file = 3; std::strcmp(how, "closed") == 0 && file < 1024; ++file) close(file);
+  if (std::strcmp(how, "closed") == 0) close(STDERR_FILENO);
   const bool many = std::strcmp(how, "each") == 0;
   for (int i = 0; i < 10; ++i) {
     usleep(1000);
@@ -240,6 +242,21 @@ def test_a_run_without_a_report_says_so_and_fails(ends, tmp_path, how, status):
     done = on_machines("simulate", "-m", "test-4c", *reports, ends, "once")
     assert (done.returncode, "not of this run" in done.stderr) == (0, False)
     assert json.loads(path.read_text())["finished"]
+
+
+@pytest.mark.parametrize(("how", "status"), [("exec", 1), ("signal", 128 + signal.SIGTERM)])
+def test_a_run_without_tables_says_so_and_fails(ends, how, status):
+    done = on_machines("simulate", "-m", "test-4c", "--stats", ends, how)
+    assert done.returncode == status
+    assert "syncopate: --stats: no tables: the program became another" in done.stderr
+
+
+def test_tables_of_a_program_that_has_closed_its_standard_error(ends):
+    plain = on_machines("simulate", "-m", "test-4c", "--stats", ends, "once")
+    closed = on_machines("simulate", "-m", "test-4c", "--stats", ends, "closed")
+    for done in (plain, closed):
+        assert done.returncode == 0
+        assert "simulated on test-4c" in done.stderr and "no tables" not in done.stderr
 
 
 def test_a_sweep_over_a_program_without_a_report_says_so(ends):

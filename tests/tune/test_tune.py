@@ -136,6 +136,9 @@ def test_a_server_under_load(subject, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "better than what you have: 1." in done.stdout, done.stdout + done.stderr
     assert policy.read(str(tmp_path / "policy.toml")).default["lock"] == "tatas"
+    # Nothing but our runs puts a port there, as the shell that takes this line does not.
+    assert done.stdout.endswith(f"{subject} serve PORT (PORT: the one that it is to have)\n")
+    assert "{port}" not in done.stdout + (tmp_path / "policy.toml").read_text()
 
 
 def test_command_metric(tmp_path):

@@ -62,6 +62,9 @@ def measure(seconds: float) -> dict:
     return json.loads(run.stdout)
 
 
+ONE_PROCESSOR = "estimate: needs a second processor to measure"
+
+
 class Writer:
     """Collects the lines of the file; every number comes with its origin."""
 
@@ -89,7 +92,7 @@ class Writer:
         """A measured number of cycles, minus what is accounted for elsewhere."""
         one = self.by_name.get(name)
         if one is None:
-            self.put(key, otherwise, "estimate: needs a second processor to measure")
+            self.put(key, otherwise, ONE_PROCESSOR)
             return otherwise
         value = max(1, round(one["value"] / 10 - less))
         spread = f"{one['low'] / 10:.0f}..{one['high'] / 10:.0f}"
@@ -98,19 +101,22 @@ class Writer:
         return value
 
 
+UNTOLD = "estimate: hwloc does not say"
+
+
 def cache(writer: Writer, found: dict, level: int, key: str, latency: str, smt: int) -> None:
     """One [cache.*] section from hwloc's answer and a measured latency."""
     fallback = {1: (32 << 10, 8), 2: (1 << 20, 16), 3: (32 << 20, 16)}[level]
     one = next((c for c in found["caches"] if c["level"] == level and c["size"]), None)
     writer.section(f"cache.{key}")
     size, ways = (one["size"], one["ways"]) if one else fallback
-    origin = "hwloc" if one else "estimate: hwloc does not say"
+    origin = "hwloc" if one else UNTOLD
     line = one["line"] if one and one["line"] else 64
     if ways <= 0 or size % (ways * line):
-        ways, origin = 16, "estimate: hwloc does not say"
+        ways, origin = 16, UNTOLD
     writer.put("size", size, f"bytes; {origin}")
     writer.put("ways", ways, origin)
-    writer.put("line", line, "bytes; hwloc")
+    writer.put("line", line, f"bytes; {'hwloc' if one and one['line'] else UNTOLD}")
     writer.measured("latency", latency)
     shared = max(1, (one["shared_by"] if one else smt) // smt)
     writer.put("shared_by", 1 if level == 1 else shared, f"cores; {origin}")
@@ -169,7 +175,7 @@ def migratory(writer: Writer, transfer: int) -> None:
     """Whether a read of a modified line takes it away: a write after it then asks nobody."""
     after, alone = writer.cycles("write_after_read"), writer.cycles("atomic_rmw") or 0
     if after is None:
-        writer.put("migratory", False, "estimate: needs a second processor to measure")
+        writer.put("migratory", False, ONE_PROCESSOR)
         return
     origin = f"measured: write_after_read, {after:.0f}; of an own line {alone:.0f}"
     writer.put("migratory", after < alone + transfer / 2, origin)
@@ -184,9 +190,8 @@ def lines_change_hands(writer: Writer, transfer: int) -> None:
     each, hand_over = writer.cycles("contended_add"), writer.cycles("contended_hand_over")
     alone = writer.cycles("atomic_rmw")
     if not each or not hand_over or not alone:
-        reason = "estimate: needs a second processor to measure"
-        writer.put("request", 0, reason)
-        writer.put("hold", 0, reason)
+        writer.put("request", 0, ONE_PROCESSOR)
+        writer.put("hold", 0, ONE_PROCESSOR)
         return
     in_a_row = hand_over / each
     hold = round(max(0.0, in_a_row - 1) * alone)
@@ -194,6 +199,9 @@ def lines_change_hands(writer: Writer, transfer: int) -> None:
     origin = f"measured: contended_hand_over {hand_over:.0f}, {in_a_row:.1f} additions in a row"
     writer.put("request", request, origin)
     writer.put("hold", hold, origin)
+
+
+WAKING = 4000.0  # cycles from a wake-up to the sleeper's first step: order of recent x86 servers
 
 
 def operating_system(writer: Writer, shape: dict) -> None:
@@ -207,14 +215,16 @@ def operating_system(writer: Writer, shape: dict) -> None:
     writer.put("bytes_per_second", one * scale, f"measured with one core, times {scale} (estimate)")
     writer.section("os")
     call = writer.measured("syscall_cycles", "system_call")
-    wake_call = writer.cycles("futex_wake_call") or 2000
-    latency = writer.cycles("futex_wake_latency") or 8000
-    switch = writer.cycles("context_switch") or 1500
+    latency, wake_call = writer.cycles("futex_wake_latency"), writer.cycles("futex_wake_call")
+    switch = writer.cycles("context_switch") or 0
     writer.put("futex_wait_cycles", call, "estimate: as much again as the call itself")
     writer.measured("futex_wake_cycles", "futex_wake_call", less=call, otherwise=1500)
     writer.measured("context_switch_cycles", "context_switch", less=call)
-    rest = max(2.0, latency - wake_call - switch)
-    origin = "measured: half of (futex_wake_latency - wake call - context switch)"
+    if latency is None or wake_call is None:
+        rest, origin = WAKING, ONE_PROCESSOR
+    else:
+        rest = max(2.0, latency - wake_call - switch)
+        origin = "measured: half of (futex_wake_latency - wake call - context switch)"
     writer.put("ipi_cycles", round(rest / 2), origin)
     writer.put("wakeup_cycles", round(rest / 2), origin)
     writer.estimate("migration_cycles")
@@ -251,6 +261,8 @@ def main(arguments: list[str]) -> int:
         seconds = 0.0
     if not 0 < seconds <= 3600:
         raise Failure("--seconds needs a number between 0 and 3600", BAD_USE)
+    if "--print" in options and "--output" in options:
+        raise Failure("calibrate: --print writes no file; leave out -o", BAD_USE)
     if "--print" in options:
         sys.stdout.write(describe(measure(seconds)))
         return 0

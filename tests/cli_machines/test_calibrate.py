@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.commands.calibrate import Writer, cache
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads" / "lock_pingpong.simulated"
 
@@ -45,6 +47,50 @@ def test_every_number_says_where_it_comes_from(home: Path) -> None:
     assert found["coherence"]["hold"] >= 0
     for line in text.split("[topology]")[1].splitlines():
         assert "=" not in line or "  # " in line, line
+
+
+def origins(text: str) -> dict[str, str]:
+    """What stands behind each line, by section and key."""
+    found, section = {}, ""
+    for line in text.splitlines():
+        section = line if line.startswith("[") else section
+        if "  # " in line:
+            found[f"{section}{line.partition(' = ')[0]}"] = line.partition("  # ")[2]
+    return found
+
+
+def test_nothing_is_called_measured_that_was_not() -> None:
+    """One processor measures no pairs. Of each line: is it another one where that is missing?"""
+    done = calibrate("--seconds", "0.01", "--print")
+    assert done.returncode == 0, done.stderr
+    alone = subprocess.run(
+        ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-m", "syncopate",
+         "calibrate", "--seconds", "0.01", "--print"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    pairs = ("line_transfer", "write_after_read", "contended_", "futex_wake")
+    for place, origin in origins(alone.stdout).items():
+        assert not any(name in origin for name in pairs), f"{place}: {origin}"
+    if len(os.sched_getaffinity(0)) > 1:
+        told = origins(done.stdout)
+        assert told["[os]ipi_cycles"].startswith("measured: half of (futex_wake_latency")
+
+
+@pytest.mark.parametrize("missing", ["size", "line"])
+def test_what_hwloc_does_not_say_is_an_estimate(missing: str) -> None:
+    writer = Writer({"measured": []})
+    writer.by_name["latency"] = {"value": 40, "low": 40, "high": 40, "runs": 1}
+    one = {"level": 1, "size": 32768, "line": 64, "ways": 8, "shared_by": 1} | {missing: 0}
+    cache(writer, {"caches": [one]}, 1, "l1", "latency", 1)
+    said = origins("\n".join(writer.lines))[f"[cache.l1]{missing}"]
+    assert said == "bytes; estimate: hwloc does not say"
+
+
+def test_a_file_that_would_not_be_written_is_refused(tmp_path: Path) -> None:
+    done = calibrate("--seconds", "0.01", "--print", "-o", str(tmp_path / "this.toml"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "syncopate: calibrate: --print writes no file; leave out -o\n"
 
 
 def test_programs_run_on_it(home: Path) -> None:

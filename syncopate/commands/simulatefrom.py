@@ -19,7 +19,11 @@ def main(options: dict[str, str]) -> int:
         whatif.parse(text) for text in options.get("--what", whatif.DEFAULT_CHANGES).split(",")
     ]
     threads = numbers("--threads", options["--threads"]) if "--threads" in options else None
-    seeds = numbers("--seeds", options.get("--seeds", str(whatif.SEEDS)))[0]
+    seeds = numbers("--seeds", options.get("--seeds", str(whatif.SEEDS)))
+    if len(seeds) != 1:
+        raise Failure(f"--seeds {options['--seeds']}: how many, one number", BAD_USE)
+    if threads and max(threads) > whatif.MOST_THREADS:
+        raise Failure(f"--threads: {whatif.MOST_THREADS:,} at most are replayed", BAD_USE)
     machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
     if not machinefiles.files():
         machinefiles.find(machine)  # says who has machines; no record would help
@@ -33,7 +37,7 @@ def main(options: dict[str, str]) -> int:
     with scratch.folder() as folder:
         replayer = whatif.Replayer(use, path, folder)
         counts = threads or [len(use.threads)]
-        found = whatif.answers(replayer, changes, counts, seeds, progress=_progress)
+        found = whatif.answers(replayer, changes, counts, seeds[0], progress=_progress)
     _progress("")
     said = use.assumptions + [c.assumption for c in changes if c.assumption]
     if max(counts) > len(use.threads):

@@ -18,6 +18,8 @@ from syncopate.base.workers import Workers
 from syncopate.machines import modeled
 
 BAR = 40  # columns of the longest bar
+REPORTING = ("SYNCOPATE_STATS", "SYNCOPATE_QUIET")
+OPTIONS = {"SYNCOPATE_MACHINE": "--machine", "SYNCOPATE_CLIENT": "--client"}  # what else sets them
 Rows = list[tuple[str, dict]]  # a value and its report (docs/reference/machine-report-schema.md)
 
 
@@ -43,6 +45,11 @@ def chosen(options: dict[str, str]) -> Sweep | None:
     given = [value for value in values.split(",") if value]
     if not equals or not name.isidentifier() or not given:
         raise Failure("--sweep needs NAME=VALUE,VALUE,...; see --help", BAD_USE)
+    if name in REPORTING:
+        raise Failure(f"--sweep {name}: the sweep itself sets it, to read each report", BAD_USE)
+    option = OPTIONS.get(name)
+    if option in options:
+        raise Failure(f"--sweep {name}: {option} says it too; leave one out", BAD_USE)
     figure = options.get("--figure")
     if figure is not None:
         figurefile.check(figure)
@@ -68,7 +75,7 @@ class Runs:
         """Returns the exit status, as subprocess has it."""
         name, value = self.sweep.name, self.sweep.values[number]
         words = [word.replace("{" + name + "}", value) for word in self.arguments]
-        report = {"SYNCOPATE_STATS": self.file(number, "report.json"), "SYNCOPATE_QUIET": "1"}
+        report = dict(zip_equal(REPORTING, (self.file(number, "report.json"), "1")))
         given = {**os.environ, **environ, name: value, **report}
         if "SYNCOPATE_CLIENT" in given:
             given["SYNCOPATE_CLIENT"] = given["SYNCOPATE_CLIENT"].replace("{" + name + "}", value)

@@ -20,6 +20,7 @@ from syncopate.records.lockuse import LockUse
 FOREIGN = "SYNCOPATE_FOREIGN_"  # variables that put other programs onto a simulated machine
 ELIDED = "elided_auto"  # what the replay calls `auto` with elision
 REPLAY = "libexec/syncopate/replay.simulated"
+MOST_THREADS = 4096  # papers/workloads/replay.cpp
 MOST_SHARDS = 1024  # each is a lock of its own, made before a replay begins
 DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
 READS, CONFLICTS = 90, 10  # percent, where the question names none

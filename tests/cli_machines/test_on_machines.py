@@ -266,6 +266,21 @@ def test_a_sweep_over_a_program_without_a_report_says_so(ends):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("sweep", "beside", "why"),
+    [
+        ("SYNCOPATE_STATS=1,json", [], "the sweep itself sets it"),
+        ("SYNCOPATE_QUIET=0,1", [], "the sweep itself sets it"),
+        ("SYNCOPATE_MACHINE=test-4c,small-2c", ["--machine", "test-4c"], "--machine says it too"),
+        ("SYNCOPATE_CLIENT=a.so,b.so", ["--client", "a.so"], "--client says it too"),
+    ],
+)
+def test_no_sweep_over_what_its_runs_do_not_get(ends, sweep, beside, why):
+    done = on_machines("simulate", *beside, "--sweep", sweep, ends, "once")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_the_figure_of_a_sweep_over_machines_names_them_all(ends, tmp_path):
     path = tmp_path / "machines.svg"
     sweep = ("--sweep", "SYNCOPATE_MACHINE=test-4c,small-2c", "--figure", path, ends, "each")

@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from make_record import RecordBuilder
 from test_on_machines import on_machines
 
@@ -79,3 +80,14 @@ def test_record_then_ask(tmp_path):
     # A shorter section costs nothing, on any machine.
     assert found["halve", 1] > 0.9
     assert found["halve", 4] > 0.9
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--seeds", "1,2"), ("--threads", "1,4097")],
+)
+def test_what_cannot_be_replayed_is_said_before_anything_is(tmp_path, words):
+    """A second number of seeds would be left out, and too many threads end the last replay."""
+    done = on_machines("simulate", "--from", tmp_path / "none.rec", "-m", "test-4c", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"syncopate: {words[0]}") and done.stderr.count("\n") == 1

@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 
-from syncopate.base import boundedfile, scratch, wholefile
+from syncopate.base import boundedfile, optiontable, scratch, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import PATIENCE, Progress
@@ -96,6 +96,7 @@ def _from_file(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
 
 
 def _from_run(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
+    optiontable.complain(os.environ)
     with scratch.folder() as folder:
         written = os.path.join(folder, "sections.json")
         environ = {

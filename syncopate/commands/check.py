@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from syncopate.base import clashes, scratch
+from syncopate.base import clashes, optiontable, scratch
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.machines import checkset, modeled
@@ -76,6 +76,7 @@ def main(arguments: list[str]) -> int:
     if "--mutate" in options and os.environ.get("SYNCOPATE_SCHEDULE"):
         raise Failure("check: --mutate with SYNCOPATE_SCHEDULE: each mutant is searched", BAD_USE)
     environ = environment(options)
+    optiontable.complain(os.environ)
     with scratch.folder() as folder:
         if not _is_program(command[0]):
             return _check_shipped(command, options, environ, folder)

@@ -4,7 +4,7 @@ import os
 import sys
 from functools import partial
 
-from syncopate.base import clashes, scratch, wholefile
+from syncopate.base import clashes, optiontable, scratch, wholefile
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.commands import simulatefrom
@@ -105,6 +105,7 @@ def main(arguments: list[str]) -> int:
         raise Failure("simulate: no program named; see --help", BAD_USE)
     sweep = sweeps.chosen(options)
     environ = _environment(options)
+    optiontable.complain(os.environ)
     with scratch.folder() as folder:
         if modeled.is_source(command[0]):
             path = modeled.compile_source(

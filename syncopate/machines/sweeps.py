@@ -11,7 +11,7 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from syncopate.base import figurefile
+from syncopate.base import figurefile, optiontable
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.since import zip_equal
 from syncopate.base.workers import Workers
@@ -47,6 +47,8 @@ def chosen(options: dict[str, str]) -> Sweep | None:
         raise Failure("--sweep needs NAME=VALUE,VALUE,...; see --help", BAD_USE)
     if name in REPORTING:
         raise Failure(f"--sweep {name}: the sweep itself sets it, to read each report", BAD_USE)
+    if unknown := optiontable.unknown({name}):
+        raise Failure(f"--sweep {name}: {unknown[0]}", BAD_USE)
     option = OPTIONS.get(name)
     if option in options:
         raise Failure(f"--sweep {name}: {option} says it too; leave one out", BAD_USE)

@@ -26,12 +26,13 @@ for simulated programs: SYNCOPATE_MACHINE=this, or `syncopate simulate --machine
   -o, --output FILE   where to write; default: {default}
       --print         write to standard output instead
       --seconds S     how long to measure (default 5)
+  -h, --help          this page
 
 Keep the machine quiet meanwhile. Exit status: 0; 1 when it cannot be measured or written;
 2 for a wrong call.
 """
-OPTIONS = {"--output": VALUE, "--seconds": VALUE, "--print": FLAG}
-ALIASES = {"-o": "--output"}
+OPTIONS = {"--output": VALUE, "--seconds": VALUE, "--print": FLAG, "--help": FLAG}
+ALIASES = {"-o": "--output", "-h": "--help"}
 
 # What cannot be measured from a user's program, with the reason for the number.
 ESTIMATES = {
@@ -249,10 +250,10 @@ def hardware(writer: Writer) -> None:
 
 def main(arguments: list[str]) -> int:
     """Returns the exit status."""
-    if arguments in (["-h"], ["--help"]):
+    options, rest = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
         sys.stdout.write(HELP.format(default=default_output()))
         return 0
-    options, rest = read_options(arguments, OPTIONS, ALIASES)
     if rest:
         raise Failure(f"calibrate takes no operand ('{rest[0]}'); see --help", BAD_USE)
     try:

@@ -3,7 +3,7 @@
 import re
 import sys
 
-from syncopate.base import locktable
+from syncopate.base import locktable, optiontable
 from syncopate.base.arguments import Parser
 from syncopate.commands import commandhelp
 from syncopate.commands.commandhelp import Option
@@ -57,6 +57,10 @@ def values(command: str, option: Option):
         "--elide": lambda: list(preload.elision_modes()),
         "--tm": lambda: list(transactions.algorithms()),
         "--omp-barrier": lambda: [*openmp.barriers(), openmp.RUNTIME],
+        "--omp-lock": lambda: [openmp.OWN_LOCK, openmp.RUNTIME, *_locks("openmp")],
+        "--omp-regions": lambda: list(optiontable.choices("SYNCOPATE_OMP_REGIONS")),
+        "--omp-tasks": lambda: list(optiontable.choices("SYNCOPATE_OMP_TASKS")),
+        "--wait": lambda: list(openmp.waits()),
         "--lock": _locks if command in ("run", "record", "top") else None,
         "--machine": _machines
         if command not in ("c++", "cc")
@@ -68,9 +72,9 @@ def values(command: str, option: Option):
     return FILES if option.takes in ("FILE", "FOLDER", "RECORD") else None
 
 
-def _locks() -> list[str]:
-    """Those that programs can be run with."""
-    return [lock["name"] for lock in locktable.load() if lock["preload"]]
+def _locks(library: str = "preload") -> list[str]:
+    """Those that programs can be run with, or that stand behind OpenMP's."""
+    return [lock["name"] for lock in locktable.load() if lock.get(library, lock["preload"])]
 
 
 def _machines() -> list[str]:

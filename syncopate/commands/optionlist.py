@@ -6,6 +6,7 @@ import os
 from syncopate.base import optiontable, terminal
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure, near
+from syncopate.base.shown import shown
 
 PREFIX = optiontable.PREFIX
 
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
         return 0
     show(list(rows.values()))
     for line in optiontable.unknown(os.environ):
-        print(line)
+        print(shown(line))
     return 0
 
 
@@ -79,6 +80,6 @@ def show(rows: list[dict]) -> None:
         meaning = Text(explained(row))
         value = os.environ.get(row["variable"])
         if value:
-            meaning.append(f"\nset: {value}", style="yellow")
+            meaning.append(f"\nset: {shown(value)}", style="yellow")
         table.add_row(Text(written(row), style="bold"), ", ".join(row["readers"]), meaning)
     terminal.console().print(table)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_cli
 
 from syncopate.base import locktable, paths
 from syncopate.commands import commandhelp, completion
@@ -97,6 +97,19 @@ def test_locks_that_are_completed_are_those_that_are_accepted(tmp_path, command)
     assert {"auto", "glibc"} < offered < {lock["name"] for lock in locktable.load()}
     assert set(in_bash(tmp_path, "syncopate", command, "--lock", "")) == offered
     assert {locktable.check_choice(name) for name in offered} == offered
+
+
+@pytest.mark.parametrize(
+    "option", ["--wait", "--omp-lock", "--omp-barrier", "--omp-regions", "--omp-tasks"]
+)
+def test_what_is_completed_of_openmp_is_accepted(tmp_path, option):
+    """And all of it that `run` itself names where it refuses another."""
+    offered = in_bash(tmp_path, "syncopate", "run", option, "")
+    refused = run_cli("run", option, "bogus", "true")
+    assert refused.returncode == 2
+    assert all(re.search(rf"\b{name}\b", refused.stderr) for name in offered), refused.stderr
+    named = re.search(r"there are ([^(]*)|'bogus'[^;]*; (\w+ or \w+)$", refused.stderr.strip())
+    assert set(re.findall(r"\w+", (named[1] or named[2]).replace(" or ", " "))) == set(offered)
 
 
 def test_bash_completes_files_where_files_stand(tmp_path):

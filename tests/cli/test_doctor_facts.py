@@ -135,3 +135,9 @@ def test_a_low_limit_is_told_only_where_it_stands_in_the_way(monkeypatch):
     assert {each.name for each in machine.limits() if each.state == "warn"} == {
         "processes", "open files"
     }  # fmt: skip
+
+
+def test_what_is_set_is_shown_as_it_can_be_read():
+    """A variable may hold what moves a terminal's cursor."""
+    shown = run_cli("options", "LOCK", environ={"SYNCOPATE_LOCK": "\x1b[31mred\r"}).stdout
+    assert "set: \\x1b[31mred\\r" in shown and "\x1b" not in shown

@@ -128,3 +128,8 @@ def test_unwritable_output(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"{tmp_path} cannot be written" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_help_is_had_beside_other_options() -> None:
+    done = calibrate("--seconds", "1", "--help")
+    assert (done.returncode, done.stdout) == (0, calibrate("-h").stdout)

@@ -22,7 +22,7 @@ void __VERIFIER_assert(int holds) {
 
 void __VERIFIER_error(void) { abort(); }
 
-void reach_error(void) { abort(); }
+__attribute__((weak)) void reach_error(void) { abort(); } /* newer programs bring their own */
 
 void __VERIFIER_atomic_begin(void) { pthread_mutex_lock(&section); }
 
@@ -44,9 +44,15 @@ int __VERIFIER_nondet_int(void) {
 
 unsigned __VERIFIER_nondet_uint(void) { return (unsigned)__VERIFIER_nondet_int(); }
 
+long __VERIFIER_nondet_long(void) { return __VERIFIER_nondet_int(); }
+
+unsigned long __VERIFIER_nondet_ulong(void) { return __VERIFIER_nondet_uint(); }
+
 bool __VERIFIER_nondet_bool(void) { return __VERIFIER_nondet_int() != 0; }
 
 char __VERIFIER_nondet_char(void) { return (char)__VERIFIER_nondet_int(); }
+
+unsigned char __VERIFIER_nondet_uchar(void) { return (unsigned char)__VERIFIER_nondet_int(); }
 
 /* Hints for other searches. */
 void __VERIFIER_loop_begin(void) {}

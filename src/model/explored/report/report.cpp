@@ -139,6 +139,7 @@ const char* verb(action a) {
     case action::unshare: return "give back";
     case action::relax: return "poll";
     case action::time: return "clock";
+    case action::compute: return "compute on";
     case action::transaction: return "transaction";
   }
   return "?";
@@ -177,6 +178,7 @@ std::string object_of(const step& s, const std::vector<step>& all, names& known)
 std::string text_of(const step& s, const std::vector<step>& all, names& known) {
   std::string text = verb(s.what);
   if (s.what == action::fence) return text + " " + name(s.order);
+  if (s.what == action::compute) return text;
   if (s.what == action::time) return text + (s.chosen == impatient ? ": much time has passed" : "");
   if (s.what == action::relax)
     return text +
@@ -342,7 +344,12 @@ std::string summary(const verdict& v, const options& o) {
 std::string advice(const verdict& v, const options& o) {
   if (v.how != result::bounded) return "";
   std::string text;
-  if (v.endless.at != nullptr) {
+  if (v.endless.computes) {
+    text = "  thread " + std::to_string(v.endless.thread) + " computes on and on, " +
+           names().code(v.endless.at, v.endless.callers) +
+           ", and does nothing that another thread could wait for.\n"
+           "  If it waits for another thread, let it do so by an atomic variable\n";
+  } else if (v.endless.at != nullptr) {
     names known;
     text = "  thread " + std::to_string(v.endless.thread) + " goes round in a loop, " +
            known.code(v.endless.at, v.endless.callers) + ", until " + std::to_string(o.steps) +

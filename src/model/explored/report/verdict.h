@@ -81,11 +81,13 @@ struct verdict {
   struct {
     bool cxx20 = false, cxx11 = false;
   } stores;
-  // Of the first execution that was cut: what it has made most often in the end.
+  // Of the first execution that was cut: what it has made most often in the end, or computes: where
+  // it has computed, and made no step.
   struct {
     place at = nullptr;
     caller_places callers{};
     thread_index thread = 0;
+    bool computes = false;
   } endless;
   double seconds = 0;
   failure what;

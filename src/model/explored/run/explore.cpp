@@ -88,7 +88,8 @@ void machine::fiber_main(void* self) {
 void machine::announce(const operation& op) {
   settle_written();
   me().next = op;
-  me().read_at = 0;
+  if (op.what != action::compute) me().read_at = 0;
+  me().accesses = 0;
   me().next.callers = callers_of(op.from);
   me().announced_at = search_.depth();
   lifetimes_.leave_frames(me().stands, op.from);
@@ -294,6 +295,7 @@ void machine::conclude() {
   const auto limit = [&](bool reached, const std::string& which) {
     if (reached && verdict_.bound.empty()) verdict_.bound = which;
   };
+  limit(verdict_.endless.computes, "a computation without an end");
   limit(verdict_.cut != 0, std::to_string(options_.steps) + " steps an execution");
   limit(memory_.had_too_many(), std::to_string(max_choices) + " old values of a variable");
   limit(search_.dropped(), std::to_string(options_.preemptions) + " preemptions");

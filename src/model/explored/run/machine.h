@@ -163,6 +163,8 @@ class machine final : private ends {
   [[noreturn]] void runs_away(std::uint64_t seconds, place where);
   // The running thread goes round there for good, and reads nothing; the others go on.
   [[noreturn]] void loops_for_good(place where);
+  void compute_on(place from);
+  bool stands_as_before();
 
  private:
   thread& me() noexcept { return threads_.running(); }

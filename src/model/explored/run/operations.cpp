@@ -295,8 +295,8 @@ void machine::fence(std::memory_order order, place from) {
 
 // ---- plain accesses and the heap --------------------------------------------------------------
 
-// Whether the thread has read nothing else for so long that it never will: `while (!ready) {}`.
-// Nobody else runs in between, so that the value stays.
+// Whether the thread has read nothing else for so long, and counts no turns either, that it never
+// will: `while (!ready) {}`. Nobody else runs in between, so that the value stays.
 bool machine::reads_again(address at, bool writes, place from) {
   constexpr std::uint32_t for_good = 5'000'000;
   thread& t = me();
@@ -306,13 +306,16 @@ bool machine::reads_again(address at, bool writes, place from) {
     t.read_again = 0;
     return false;
   }
-  return ++t.read_again == for_good;
+  ++t.read_again;
+  if (t.read_again < for_good || t.read_again % for_good > 1) return false;
+  return stands_as_before() && t.read_again % for_good == 1;
 }
 
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool is_scalar = bytes == 2 || bytes == 4 || bytes == 8;
   if (!options_.optimized && what == engine::kind::read && is_scalar && !tx_.runs())
     lifetimes_.check_written(at, bytes, false, from);
+  if (++me().accesses == long_computation && !tx_.runs()) compute_on(from);
   touch_plain(at, bytes, what, from);
 }
 

@@ -12,7 +12,7 @@ void thread::forget() {
   reads = 0;
   read_at = 0;
   writes = 0;
-  read_again = 0;
+  read_again = accesses = alone = 0;
   rounds_of.clear();
   ignores.clear();
   ignores_at.clear();

@@ -70,6 +70,9 @@ struct left_frames {
   place where;
 };
 
+// Plain accesses, after which a thread lets others go first (machine::compute_on).
+inline constexpr std::uint32_t long_computation = std::uint32_t{1} << 23;
+
 struct thread {
   instrument::fiber* fiber = nullptr;
   std::size_t stack_bytes = 0;
@@ -100,6 +103,9 @@ struct thread {
   address read_at = 0;
   place read_from = nullptr;
   std::uint32_t read_again = 0;
+  // Its plain accesses since its last operation, and how often it has gone on computing alone.
+  std::uint32_t accesses = 0, alone = 0;
+  std::vector<unsigned char> stood;  // its stack, when stands_as_before() was asked last
   // Where it has been since it last changed something; and whether it has written since, though
   // nothing that was not there before. The last plain writes may have been of that kind.
   std::vector<visit> visits;

@@ -163,4 +163,37 @@ void machine::loops_for_good(place where) {
   __builtin_unreachable();
 }
 
+// Whether the thread's stack is what it was when this was asked last. The caller's registers are
+// part of it: they are saved right below this function's frame.
+[[gnu::noinline]] bool machine::stands_as_before() {
+  __builtin_unwind_init();
+  constexpr std::size_t saved = 5 * sizeof(address);
+  const address low = reinterpret_cast<address>(__builtin_frame_address(0)) - saved;
+  const address end = end_of_stack(threads_.current());
+  if (me().fiber == nullptr || low >= end || end - low > most_stack) return false;
+  const auto* const stack = reinterpret_cast<const unsigned char*>(low);
+  const bool same = std::equal(stack, stack + (end - low), me().stood.begin(), me().stood.end());
+  me().stood.assign(stack, stack + (end - low));
+  return same;
+}
+
+// A thread that has made so many plain accesses since its last operation may go on for good, as a
+// loop does that waits for a plain variable and counts its turns. The others come first: what one
+// of them writes there is a race. It orders nothing, so that no order of it need be tried.
+void machine::compute_on(place from) {
+  constexpr std::uint32_t alone_for_good = 100, alone_behind_the_end = 4;
+  operation op;
+  op.what = action::compute;
+  op.from = from;
+  thread& t = me();
+  step& s = take_turn(op);
+  const bool is_alone = (s.enabled & ~s.dozing) == 1u << threads_.current();
+  scheduler_.end_turn(s);
+  t.alone = is_alone ? t.alone + 1 : 0;
+  if (t.alone < (scheduler_.is_over() ? alone_behind_the_end : alone_for_good)) return;
+  if (verdict_.endless.at == nullptr)
+    verdict_.endless = {from, s.callers, threads_.current(), true};
+  end_execution(outcome::cut);
+}
+
 }  // namespace syncopate::explored

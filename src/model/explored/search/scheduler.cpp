@@ -238,6 +238,14 @@ void scheduler::take_replayed() {
   if (!replay_.advance()) ends_.end_execution(outcome::complete);
 }
 
+// Of these, those that have not computed for long, if there are any.
+thread_set scheduler::before_who_computes(thread_set all) const {
+  thread_set first = all;
+  for (unsigned t = 0; t < threads_.count(); ++t)
+    if (threads_[t].next.what == action::compute) first &= ~bit(t);
+  return first != 0 ? first : all;
+}
+
 void scheduler::choose_thread(step& s) {
   if (replay_.is_on()) {
     take_replayed();
@@ -250,6 +258,7 @@ void scheduler::choose_thread(step& s) {
   if (s.awake == 0) ends_.end_execution(outcome::redundant);
   thread_set first = s.forced ? bit(s.thread) : s.awake & ~s.dozing;
   if (first == 0) first = s.awake;
+  first = before_who_computes(first);
   const bool stay = s.previous != max_threads && (first & bit(s.previous)) != 0;
   s.thread = stay ? s.previous : static_cast<thread_index>(std::countr_zero(first));
   s.to_try = options_.every_order ? s.enabled : bit(s.thread);
@@ -258,7 +267,7 @@ void scheduler::choose_thread(step& s) {
 
 // The enabled thread with the highest priority, which drops at the points of change.
 void scheduler::choose_at_random(step& s) {
-  const thread_set others = s.forced ? bit(s.thread) : s.enabled & ~s.dozing;
+  const thread_set others = s.forced ? bit(s.thread) : before_who_computes(s.enabled & ~s.dozing);
   const bool one_wakes = others == 0 || (!s.forced && search_.random()() % 8 >= newest_of_8);
   const thread_set among = one_wakes ? s.enabled : others;
   const auto highest = [&] {
@@ -336,8 +345,14 @@ void scheduler::note_endless() {
     const step& s = search_.at(i);
     if (s.from == nullptr || ++times[{s.from, s.thread}] <= most) continue;
     most = times[{s.from, s.thread}];
-    verdict_.endless = {s.from, s.callers, s.thread};
+    verdict_.endless = {s.from, s.callers, s.thread, false};
   }
+}
+
+bool scheduler::is_over() const noexcept {
+  bool over = threads_[0].now == thread_state::ended;
+  for (unsigned t = 0; t < threads_.count(); ++t) over |= threads_[t].exits;
+  return over;
 }
 
 bool scheduler::newest_is_awaited(const operation& op) const {
@@ -368,14 +383,12 @@ void scheduler::stuck(const char* if_one_spins) {
     if (threads_[t].late && newest_is_awaited(threads_[t].next))
       ends_.end_execution(outcome::redundant);
   bool spins = false;
-  bool over = threads_[0].now == thread_state::ended;
   for (unsigned t = 0; t < threads_.count(); ++t) {
     const thread& who = threads_[t];
-    over |= who.exits;
     spins |= !loops_may_stay_ &&
              (who.spins || (who.now == thread_state::announced && who.next.recognized));
   }
-  if (over && !spins && !all_must_end_) ends_.end_execution(outcome::complete);
+  if (is_over() && !spins && !all_must_end_) ends_.end_execution(outcome::complete);
   if (spins) ends_.fail(failure_kind::livelock, if_one_spins);
   ends_.fail(failure_kind::deadlock, "every thread waits");
 }

@@ -50,6 +50,9 @@ class scheduler {
   void end_turn(step&);
   [[nodiscard]] bool is_in_step() const noexcept { return in_step_; }
 
+  // main has returned, or somebody has ended the program: the others only run to their ends.
+  [[nodiscard]] bool is_over() const noexcept;
+
   // A step in which the running thread looks at a clock: whether much time has passed.
   [[nodiscard]] bool choose_time();
 
@@ -63,6 +66,7 @@ class scheduler {
   void settle_at_random(step&, choices all);
   [[nodiscard]] bool all_idle() const noexcept;
   [[nodiscard]] thread_index recorded();
+  [[nodiscard]] thread_set before_who_computes(thread_set) const;
   void choose_thread(step&);
   void choose_at_random(step&);
   void take_replayed();

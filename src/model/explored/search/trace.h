@@ -37,6 +37,7 @@ enum class action : std::uint8_t {
   unshare,      // gives it back
   relax,        // waits until a location that the thread polls changes
   time,         // a clock is read, and how much time has passed is to be chosen
+  compute,      // the thread has computed for long: the others come first
   transaction,  // all of it
 };
 

@@ -298,10 +298,12 @@ def write(section: Section, edits: Edits, number: int, restart: str) -> int:
     for the next label."""
     text = section.text
     word = "__transaction_atomic" if section.atomic else "__transaction_relaxed"
-    before = "".join(f"{declaration} " for _, _, declaration, _ in section.hoisted) + restart
+    # What is used behind the section around it, too, has gone before that one already.
+    hoisted = [one for one in section.hoisted if not edits.touch(*one[:2])]
+    before = "".join(f"{declaration} " for _, _, declaration, _ in hoisted) + restart
     start, stop, indentation = _room(section)
     edits.replace(start, stop, f"{indentation}{before}{word} {{")
-    for start, stop, _, stays in section.hoisted:
+    for start, stop, _, stays in hoisted:
         edits.replace(start, stop, stays)
     closed = text.statement_end(section.end)
     for exit_ in section.exits:

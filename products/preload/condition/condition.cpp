@@ -8,6 +8,8 @@
 // Memory order (each tag stands at its site below)
 //   [F]  relaxed: as in condition_object.h.
 
+#include "preload/condition/condition.h"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +64,14 @@ int wait_until(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const tim
 
 }  // namespace
 
+int wait_for_condition(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at,
+                       const void* caller) {
+  stop_running_ahead();
+  if (is_real(c)) return wait_real({c, m, nullptr, at, caller});
+  if (at == nullptr) return wait(c, m, nullptr, caller);
+  return wait_until(c, m, condition_object::of(c).clock(), at, caller);
+}
+
 unsigned find_condition_flags() noexcept {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -81,18 +91,12 @@ using namespace syncopate;        // NOLINT(google-build-using-namespace): this 
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
-  stop_running_ahead();
-  const void* const caller = __builtin_return_address(0);
-  if (is_real(c)) return wait_real({c, m, nullptr, nullptr, caller});
-  return wait(c, m, nullptr, caller);
+  return wait_for_condition(c, m, nullptr, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                             const timespec* at) {
-  stop_running_ahead();
-  const void* const caller = __builtin_return_address(0);
-  if (is_real(c)) return wait_real({c, m, nullptr, at, caller});
-  return wait_until(c, m, condition_object::of(c).clock(), at, caller);
+  return wait_for_condition(c, m, at, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,

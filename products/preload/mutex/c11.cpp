@@ -6,9 +6,12 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "posix/times.h"
 #include "preload/base/export.h"
 #include "preload/base/real.h"
+#include "preload/condition/condition.h"
 #include "preload/config.h"
+#include "preload/mutex/mutex.h"
 
 namespace {
 
@@ -33,21 +36,24 @@ static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeo
 
 }  // namespace
 
-namespace real = syncopate::shim::real;
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 // glibc's init decides the kind; what it leaves is a pthread mutex.
 SYNCOPATE_EXPORT int mtx_init(mtx_t* m, int type) { return real::mtx_init(m, type); }
 SYNCOPATE_EXPORT int mtx_lock(mtx_t* m) {
   if (passes()) return real::mtx_lock(m);
-  return to_thrd(pthread_mutex_lock(as_pthread(m)));
+  return to_thrd(lock_mutex(as_pthread(m), __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int mtx_trylock(mtx_t* m) {
   if (passes()) return real::mtx_trylock(m);
-  return to_thrd(pthread_mutex_trylock(as_pthread(m)));
+  return to_thrd(try_lock_mutex(as_pthread(m), __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int mtx_timedlock(mtx_t* m, const timespec* at) {
   if (passes()) return real::mtx_timedlock(m, at);
-  return to_thrd(pthread_mutex_timedlock(as_pthread(m), at));
+  const machine::deadline until = posix::to_deadline(CLOCK_REALTIME, *at);
+  return to_thrd(
+      lock_mutex(as_pthread(m), &until, record::wait_kind::mutex, __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int mtx_unlock(mtx_t* m) {
   if (passes()) return real::mtx_unlock(m);
@@ -64,11 +70,12 @@ SYNCOPATE_EXPORT int cnd_init(cnd_t* c) {
 }
 SYNCOPATE_EXPORT int cnd_wait(cnd_t* c, mtx_t* m) {
   if (passes()) return real::cnd_wait(c, m);
-  return to_thrd(pthread_cond_wait(as_pthread(c), as_pthread(m)));
+  return to_thrd(
+      wait_for_condition(as_pthread(c), as_pthread(m), nullptr, __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int cnd_timedwait(cnd_t* c, mtx_t* m, const timespec* at) {
   if (passes()) return real::cnd_timedwait(c, m, at);
-  return to_thrd(pthread_cond_timedwait(as_pthread(c), as_pthread(m), at));
+  return to_thrd(wait_for_condition(as_pthread(c), as_pthread(m), at, __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int cnd_signal(cnd_t* c) {
   if (passes()) return real::cnd_signal(c);

@@ -107,23 +107,6 @@ bool is_automatic(const mutex_object& o) {
 
 inlined_lock& as_tatas(mutex_object& o) { return *reinterpret_cast<inlined_lock*>(o.own); }
 
-}  // namespace
-
-int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why) noexcept {
-  return lock_general(m, until, why, __builtin_return_address(0));
-}
-int try_lock_mutex(pthread_mutex_t* m) noexcept {
-  return trylock_general(m, __builtin_return_address(0));
-}
-int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
-
-}  // namespace syncopate::shim
-
-using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
-using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
-
-namespace {
-
 [[gnu::noinline, gnu::cold]] int counted(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   record::counted(object_kind::mutex, o.type(), m, o.record_slot(true), o.record_count(true));
@@ -147,11 +130,9 @@ namespace {
   return 0;
 }
 
-}  // namespace
-
 // Without a stack frame, as pthread_mutex_unlock: every way that is not one of the fast ones is a
 // tail call (scripts/check_fast_paths.sh).
-SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
+[[gnu::always_inline]] inline int lock_fast(pthread_mutex_t* m, const void* caller) {
   mutex_object& o = mutex_object::of(m);
   if (o.kind_flags() == 0) [[likely]] {
     const mode how = current_mode();
@@ -162,12 +143,12 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
     } else if (how == mode::recorded) {
       // Counted here; contention is recorded on the long way.
       if (me == 0 || record::current_gap.object == m || !o.as_auto().try_lock_as(me))
-        return lock_otherwise(m, __builtin_return_address(0));
+        return lock_otherwise(m, caller);
       if (!record::is_sampled(++*o.record_count(true))) [[likely]]
         return 0;
       return counted(m);
     } else if (how == mode::elided) {
-      return lock_or_elide(m, __builtin_return_address(0));
+      return lock_or_elide(m, caller);
     } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
                (how == mode::chosen && me != 0 && o.has_default_lock() &&
                 o.as_auto().try_lock_as(me))) {
@@ -175,7 +156,34 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
       return 0;
     }
   }
-  return lock_otherwise(m, __builtin_return_address(0));
+  return lock_otherwise(m, caller);
+}
+
+[[gnu::always_inline]] inline int try_lock_fast(pthread_mutex_t* m, const void* caller) {
+  mutex_object& o = mutex_object::of(m);
+  if (is_automatic(o)) return o.as_auto().try_lock() ? 0 : EBUSY;
+  return trylock_general(m, caller);
+}
+
+}  // namespace
+
+int lock_mutex(pthread_mutex_t* m, const void* caller) noexcept { return lock_fast(m, caller); }
+int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why,
+               const void* caller) noexcept {
+  return lock_general(m, until, why, caller);
+}
+int try_lock_mutex(pthread_mutex_t* m, const void* caller) noexcept {
+  return try_lock_fast(m, caller);
+}
+int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
+
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
+  return lock_fast(m, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
@@ -203,9 +211,7 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
-  mutex_object& o = mutex_object::of(m);
-  if (is_automatic(o)) return o.as_auto().try_lock() ? 0 : EBUSY;
-  return trylock_general(m, __builtin_return_address(0));
+  return try_lock_fast(m, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {

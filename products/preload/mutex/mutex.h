@@ -9,9 +9,12 @@
 
 namespace syncopate::shim {
 
-// As pthread_mutex_lock / timedlock (until != nullptr) / trylock / unlock, with the same results.
-int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why) noexcept;
-int try_lock_mutex(pthread_mutex_t* m) noexcept;
+// As pthread_mutex_lock, timedlock (until != nullptr), trylock and unlock, with the same results.
+// `caller`: where the program's call returns to.
+int lock_mutex(pthread_mutex_t* m, const void* caller) noexcept;
+int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why,
+               const void* caller) noexcept;
+int try_lock_mutex(pthread_mutex_t* m, const void* caller) noexcept;
 int unlock_mutex(pthread_mutex_t* m) noexcept;
 
 }  // namespace syncopate::shim

@@ -87,8 +87,9 @@ def shown(points: Points, case: Case, metric: Metric) -> bool:
 def where(points: Points) -> str:
     if points.file.machine != "native":
         return points.file.machine
-    last = points.file.measured[-1]
-    return f"{last['processor']}, {last['date']}"
+    kept = points.file.measured  # runs of several days, or machines, may be in one file
+    found = (dict.fromkeys(each[of] for each in kept) for of in ("processor", "date"))
+    return ", ".join(" and ".join(each) for each in found)
 
 
 def panel(axis, points: Points, metric: Metric, cases: list[Case]) -> None:

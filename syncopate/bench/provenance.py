@@ -32,14 +32,22 @@ def commit() -> str:
     """
     if said := os.environ.get("SYNCOPATE_COMMIT"):
         return said
+    # An installed package may lie somewhere in another project's tree, whose commit is none of ours.
+    if os.path.realpath(_git("rev-parse", "--show-toplevel")) != os.path.realpath(ROOT):
+        return "unknown"
+    return _git("describe", "--always", "--dirty") or "unknown"
+
+
+def _git(*words: str) -> str:
+    """What git says of the tree; "" where it says nothing, or is not there."""
     try:
         done = subprocess.run(
             # Without locks: a measurement must not leave one in the repository when it is killed.
-            ["git", "--no-optional-locks", "-C", str(ROOT), "describe", "--always", "--dirty"],
+            ["git", "--no-optional-locks", "-C", str(ROOT), *words],
             capture_output=True,
             text=True,
             check=False,
         )
     except OSError:  # no git
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+        return ""
+    return done.stdout.removesuffix("\n")

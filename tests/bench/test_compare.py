@@ -3,13 +3,14 @@
 import json
 import math
 import random
+import subprocess
 import sys
 
 import pytest
 from conftest import bench, full_disk, one_line
 
 from syncopate.base.errors import Failure
-from syncopate.bench import comparefiles, plotfile, ranktest, ratios, reportpage
+from syncopate.bench import comparefiles, plotfile, provenance, ranktest, ratios, reportpage
 from syncopate.bench.ranktest import doubled_midranks, mann_whitney
 
 
@@ -219,6 +220,7 @@ def test_plot(tmp_path, capsys):
     axes = ("threads", "throughput, operations/s", "array, measured")
     for word in ("low-small", "tatas", "auto", *axes):
         assert f">{word}" in text, word
+    assert "P, 2026-01-02; higher is better" in text
     plotfile.main([file, "--out", str(tmp_path / "again.svg")])
     assert (tmp_path / "again.svg").read_text() == text
     plotfile.main([file, "--out", str(tmp_path / "a.png")])
@@ -229,6 +231,35 @@ def test_plot(tmp_path, capsys):
         plotfile.main([file, "--metric", "speed"])
     with pytest.raises(Failure, match="No such file"):
         plotfile.main([file, "--out", str(tmp_path / "nosuch" / "a.svg")])
+
+
+def test_a_plot_names_all_machines_and_days_that_its_runs_are_of(tmp_path):
+    file = results(tmp_path / "a.json", {"tatas": SLOW, "auto": FAST})
+    document = json.loads(file.read_text())
+    first = document["measured"][0]
+    document["measured"] += [first | {"processor": "Q"}, first | {"date": "2026-01-03"}]
+    for number, run in enumerate(document["runs"]):
+        run["measured"] = number % 3
+    file.write_text(json.dumps(document))
+    plotfile.main([str(file), "--out", str(tmp_path / "a.svg")])
+    told = "P and Q, 2026-01-02 and 2026-01-03; higher is better"
+    assert told in (tmp_path / "a.svg").read_text()
+
+
+def test_a_commit_is_that_of_our_own_tree(tmp_path, monkeypatch):
+    """A package that is installed below another project's tree has none."""
+    for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q",
+                                   "--allow-empty", "-m", "theirs"]):  # fmt: skip
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    monkeypatch.delenv("SYNCOPATE_COMMIT", raising=False)
+    theirs = tmp_path / "venv/site-packages"
+    theirs.mkdir(parents=True)
+    monkeypatch.setattr(provenance, "ROOT", theirs)
+    assert provenance.commit() == "unknown"
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert len(provenance.commit()) >= 7 and provenance.commit() != "unknown"
+    monkeypatch.setattr(provenance, "ROOT", tmp_path / "none")
+    assert provenance.commit() == "unknown"
 
 
 def test_a_full_disk_leaves_the_picture_and_the_page_as_they_were(tmp_path):

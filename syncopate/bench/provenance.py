@@ -32,7 +32,7 @@ def commit() -> str:
     """
     if said := os.environ.get("SYNCOPATE_COMMIT"):
         return said
-    # An installed package may lie somewhere in another project's tree, whose commit is none of ours.
+    # An installed package may lie in the tree of another project, whose commit is none of ours.
     if os.path.realpath(_git("rev-parse", "--show-toplevel")) != os.path.realpath(ROOT):
         return "unknown"
     return _git("describe", "--always", "--dirty") or "unknown"

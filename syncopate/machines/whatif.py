@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -131,9 +130,9 @@ class Replayer:
         remedy = "docs/reference/machine-files.md says what has to be in it"
         with boundedfile.damaged_where_wrong(machine, remedy, BAD_USE):
             shape = described["topology"]
-            self.processors = math.prod(int(shape[of]) for of in ("sockets", "cores", "smt"))
+            self.processors = int(shape["cores"]) * int(shape["smt"])  # cores: of all sockets
             self.slice_ns = int(described["os"]["time_slice_microseconds"]) * 1000
-            if min(self.processors, self.slice_ns) < 1:
+            if min(self.processors, self.slice_ns, int(shape["sockets"])) < 1:
                 raise ValueError("a number is below 1")
         self.trace = os.path.join(folder, "lock.trace")
         with open(self.trace, "w", encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from make_record import RecordBuilder
 
 from syncopate.base import compactjson, optiontable, ownsettings
 from syncopate.base.errors import Failure
-from syncopate.machines import whatif
+from syncopate.machines import machinefiles, whatif
 from syncopate.records import lockuse
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
@@ -355,6 +355,21 @@ def test_bad_use_is_one_line(cli, native, tmp_path):
     # The record that is not there comes first, also where this machine was not measured.
     absent = cli("simulate", "--from", "absent.rec", environ={"XDG_CONFIG_HOME": str(tmp_path)})
     assert "cannot read absent.rec" in one_line(absent)
+
+
+@pytest.mark.parametrize(
+    ("name", "processors"), [("small-2c", 2), ("opteron-6272", 64), ("sapphire-rapids-2s", 224)]
+)
+def test_threads_take_turns_beyond_the_processors_of_the_whole_machine(tmp_path, name, processors):
+    """A file's cores are those of all sockets."""
+    file = str(ROOT / f"machines/{name}.toml")
+    assert machinefiles.summary(machinefiles.read(file))["threads"] == str(processors)
+    use = replace(use_of(two_threads(), tmp_path), hold_ns=10.0)
+    use.threads[:] = [replace(each, outside_ns=1e5) for each in use.threads]
+    replayer = whatif.Replayer(use, file, str(tmp_path), "none")
+    slices = whatif.TIME_SLICES * replayer.slice_ns / 1000
+    assert replayer.microseconds(processors + 1) >= min(2 * slices, replayer.microseconds(1))
+    assert replayer.processors == processors
 
 
 def test_a_section_that_a_change_empties_is_not_replayed_for_ever(tmp_path):

@@ -15,9 +15,10 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Union
+from typing import NamedTuple, Union
 
 from syncopate.base.since import zip_equal
+from syncopate.machines import perfevents
 
 ROOT_VARIABLE = "SYNCOPATE_SYSFS"  # another place than /sys, for tests
 LONGEST_PROOF = 0.05  # seconds; RAPL's counters change every millisecond
@@ -67,17 +68,14 @@ class PowercapMeter:
 class PerfCounter:
     """A counter of perf, of a whole processor. Making one throws OSError."""
 
-    NUMBERS: ClassVar = {"x86_64": 298, "aarch64": 241}  # of the system call perf_event_open
-    CLOSE_ON_EXEC = 8
-
     def __init__(self, kind: int, config: int, processor: int):
-        number = self.NUMBERS.get(os.uname().machine)
+        number = perfevents.OPEN.get(os.uname().machine)
         if number is None:
             raise OSError(0, "not supported on this architecture")
         size = 64  # of the first version of struct perf_event_attr
         attributes = struct.pack("IIQ", kind, size, config).ljust(size, b"\0")
         call = ctypes.CDLL(None, use_errno=True).syscall
-        self._file = call(number, attributes, -1, processor, -1, self.CLOSE_ON_EXEC)
+        self._file = call(number, attributes, -1, processor, -1, perfevents.CLOSE_ON_EXEC)
         if self._file < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
@@ -89,7 +87,8 @@ class PerfCounter:
 
 
 class PerfMeter:
-    """One event of perf's power unit: a 64-bit counter with the kernel's own scale."""
+    """One event of perf's power unit, of all packages together: 64-bit counters with the kernel's
+    own scale."""
 
     source = "perf"
 
@@ -99,24 +98,28 @@ class PerfMeter:
         self._scale = float(event.with_name(event.name + ".scale").read_text())
         config = int(event.read_text().strip().removeprefix("event="), 16)
         kind = int((unit / "type").read_text())
-        processor = first_processor((unit / "cpumask").read_text())
-        self._counter = counter(kind, config, processor)
-        self._begin = self._counter.read()
+        self._counters: list = []
+        try:
+            for processor in sorted(perfevents.numbers((unit / "cpumask").read_text().strip())):
+                self._counters.append(counter(kind, config, processor))
+            self._begin = self._read()
+        except (OSError, ValueError):
+            self.close()
+            raise
+
+    def _read(self) -> int:
+        return sum(counter.read() for counter in self._counters)
 
     def joules(self) -> float:
         """Since the meter was made."""
-        return (self._counter.read() - self._begin) * self._scale
+        return (self._read() - self._begin) * self._scale
 
     def close(self) -> None:
-        self._counter.close()
+        for counter in self._counters:
+            counter.close()
 
 
 Meter = Union[PowercapMeter, PerfMeter]
-
-
-def first_processor(mask: str) -> int:
-    """Of a list as the kernel writes it: "0,18" or "0-3"."""
-    return int(mask.strip().replace("-", ",").split(",")[0])
 
 
 def sysfs() -> Path:

@@ -148,18 +148,12 @@ def _nodes() -> Finding:
     usable = os.sched_getaffinity(0)
     name, found = "memory nodes", 0
     for place in glob.glob(f"{NODES}/node[0-9]*/cpulist"):
-        found += not usable.isdisjoint(_numbers(read(place) or ""))
+        found += not usable.isdisjoint(perfevents.numbers(read(place) or ""))
     if found > 1:
         meaning = f"locks that know nodes ({', '.join(NODE_LOCKS)}; in C++ only) can pay"
         return Finding(name, f"{found} usable", "info", meaning)
     meaning = "one memory node: locks made for several have nothing to gain"
     return Finding(name, "1", "info", meaning)
-
-
-def _numbers(text: str) -> set[int]:
-    """Those of a list such as 0-3,8."""
-    ends = [part.partition("-") for part in text.split(",") if part]
-    return {each for low, _, high in ends for each in range(int(low), int(high or low) + 1)}
 
 
 def _virtual() -> Finding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
 
 OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331, "ppc64le": 319}
@@ -19,7 +18,7 @@ NO_COUNTERS = (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP)
 
 def refused(kind: int, event: int, flags: int) -> int:
     """The number of the error by which this thread may not count the event; 0: it may."""
-    call = OPEN.get(platform.machine())
+    call = OPEN.get(os.uname().machine)
     if call is None:
         return errno.ENOSYS
     attributes = bytearray(SIZE)
@@ -49,3 +48,9 @@ def allowed() -> tuple[bool, str]:
     if refused(HARDWARE, CYCLES, NOT_KERNEL) in NO_COUNTERS:
         found += "; no hardware counters"
     return True, found
+
+
+def numbers(text: str) -> set[int]:
+    """Those of a list as the kernel writes it: 0-3,8."""
+    ends = [part.partition("-") for part in text.split(",") if part]
+    return {each for low, _, high in ends for each in range(int(low), int(high or low) + 1)}

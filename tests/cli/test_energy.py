@@ -46,17 +46,18 @@ class Tree:
         (events / name).write_text(f"event={config:#04x}\n")
         (events / f"{name}.scale").write_text("0.5\n")
         (events / f"{name}.unit").write_text("Joules\n")
-        self._counter(config).write_bytes((1000).to_bytes(8, "little"))
-        self.steps[self._counter(config)] = step
+        for processor in (0, 18):  # one of each package
+            self._counter(config, processor).write_bytes((1000).to_bytes(8, "little"))
+            self.steps[self._counter(config, processor)] = step
 
-    def _counter(self, config: int) -> Path:
-        return self.root / f"counter-{config}"
+    def _counter(self, config: int, processor: int) -> Path:
+        return self.root / f"counter-{config}-{processor}"
 
     def opened(self, kind: int, config: int, processor: int) -> "Counter":
-        assert (kind, processor) == (9, 0)
-        if not self._counter(config).exists():
+        assert kind == 9
+        if not self._counter(config, processor).exists():
             raise PermissionError(13, "Permission denied")
-        return Counter(self._counter(config))
+        return Counter(self._counter(config, processor))
 
     def busy(self, seconds: float) -> None:
         for counter, step in self.steps.items():
@@ -136,11 +137,11 @@ def test_events_of_perf(tree):
     tree.event("energy-pkg", 2, step=6)
     tree.event("energy-psys", 5, step=0)
     tree.event("energy-ram", 3, step=1)
-    (tree.root / "counter-3").unlink()
+    (tree.root / "counter-3-18").unlink()
     running = session(tree)
     tree.busy(1)
     assert running.finish() == {
-        "meters": [{"name": "energy-pkg", "source": "perf", "joules": 3.0}],
+        "meters": [{"name": "energy-pkg", "source": "perf", "joules": 6.0}],  # both packages'
         "rejected": [
             {"name": "perf energy-ram", "why": "cannot be read: Permission denied"},
             {"name": "perf energy-psys", "why": "stands still while a processor is busy"},

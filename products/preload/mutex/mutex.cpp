@@ -130,35 +130,6 @@ inlined_lock& as_tatas(mutex_object& o) { return *reinterpret_cast<inlined_lock*
   return 0;
 }
 
-// Without a stack frame, as pthread_mutex_unlock: every way that is not one of the fast ones is a
-// tail call (scripts/check_fast_paths.sh).
-[[gnu::always_inline]] inline int lock_fast(pthread_mutex_t* m, const void* caller) {
-  mutex_object& o = mutex_object::of(m);
-  if (o.kind_flags() == 0) [[likely]] {
-    const mode how = current_mode();
-    const int me = machine::known_self();
-    if (how == mode::automatic) [[likely]] {
-      if (me != 0 && o.as_auto().try_lock_as(me)) [[likely]]
-        return 0;
-    } else if (how == mode::recorded) {
-      // Counted here; contention is recorded on the long way.
-      if (me == 0 || record::current_gap.object == m || !o.as_auto().try_lock_as(me))
-        return lock_otherwise(m, caller);
-      if (!record::is_sampled(++*o.record_count(true))) [[likely]]
-        return 0;
-      return counted(m);
-    } else if (how == mode::elided) {
-      return lock_or_elide(m, caller);
-    } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
-               (how == mode::chosen && me != 0 && o.has_default_lock() &&
-                o.as_auto().try_lock_as(me))) {
-      // tatas: no owner, no user, since each store before the next exchange would delay that.
-      return 0;
-    }
-  }
-  return lock_otherwise(m, caller);
-}
-
 [[gnu::always_inline]] inline int try_lock_fast(pthread_mutex_t* m, const void* caller) {
   mutex_object& o = mutex_object::of(m);
   if (is_automatic(o)) return o.as_auto().try_lock() ? 0 : EBUSY;
@@ -167,7 +138,12 @@ inlined_lock& as_tatas(mutex_object& o) { return *reinterpret_cast<inlined_lock*
 
 }  // namespace
 
-int lock_mutex(pthread_mutex_t* m, const void* caller) noexcept { return lock_fast(m, caller); }
+int lock_mutex(pthread_mutex_t* m, const void* caller) noexcept {
+  mutex_object& o = mutex_object::of(m);
+  const int me = machine::known_self();
+  if (is_automatic(o) && me != 0 && o.as_auto().try_lock_as(me)) return 0;
+  return lock_otherwise(m, caller);
+}
 int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why,
                const void* caller) noexcept {
   return lock_general(m, until, why, caller);
@@ -182,8 +158,33 @@ int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
+// Without a stack frame, as pthread_mutex_unlock: every way that is not one of the fast ones is a
+// tail call (scripts/check_fast_paths.sh).
 SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
-  return lock_fast(m, __builtin_return_address(0));
+  mutex_object& o = mutex_object::of(m);
+  if (o.kind_flags() == 0) [[likely]] {
+    const mode how = current_mode();
+    const int me = machine::known_self();
+    if (how == mode::automatic) [[likely]] {
+      if (me != 0 && o.as_auto().try_lock_as(me)) [[likely]]
+        return 0;
+    } else if (how == mode::recorded) {
+      // Counted here; contention is recorded on the long way.
+      if (me == 0 || record::current_gap.object == m || !o.as_auto().try_lock_as(me))
+        return lock_otherwise(m, __builtin_return_address(0));
+      if (!record::is_sampled(++*o.record_count(true))) [[likely]]
+        return 0;
+      return counted(m);
+    } else if (how == mode::elided) {
+      return lock_or_elide(m, __builtin_return_address(0));
+    } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
+               (how == mode::chosen && me != 0 && o.has_default_lock() &&
+                o.as_auto().try_lock_as(me))) {
+      // tatas: no owner, no user, since each store before the next exchange would delay that.
+      return 0;
+    }
+  }
+  return lock_otherwise(m, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {

@@ -62,11 +62,14 @@ def main(arguments: list[str]) -> int:
     command = [*options.program, *arguments[end + 1 :]]
     wholefile.check_place(options.output, "tune: -o")
     metric = Metric.parse(options.metric, options.smaller_is_better)
-    only = options.locks.split(",") if options.locks else []
+    named = options.locks.split(",") if options.locks else []
+    only = [locktable.check_choice(name) for name in named]
+    if "glibc" in only:  # beside which no single lock is chosen
+        raise Failure("tune: --locks glibc: that is the program as it is; leave it out", BAD_USE)
     return Session(
         Runner(metric, *_commands(options, command)),
         seconds_of(options.budget),
-        [locktable.check_choice(name) for name in only],
+        only,
         options.output,
     ).run()
 

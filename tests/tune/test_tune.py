@@ -141,6 +141,14 @@ def test_a_server_under_load(subject, tmp_path):
     assert "{port}" not in done.stdout + (tmp_path / "policy.toml").read_text()
 
 
+def test_glibc_is_no_candidate(tmp_path):
+    """No policy can have it for all beside another one for single locks."""
+    done = tune(tmp_path, "--locks", "mcs,glibc", "--", "true")
+    assert (done.returncode, done.stdout) == (2, "")
+    said = "--locks glibc: that is the program as it is; leave it out"
+    assert done.stderr == f"syncopate: tune: {said}\n"
+
+
 def test_command_metric(tmp_path):
     number = tmp_path / "number"
     number.write_text("ops 1,250.5 a second")

@@ -18,6 +18,7 @@ from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.since import zip_equal
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
+from syncopate.records.livecounts import LiveCounts
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import BY_KERNEL, BY_PRELOAD, LOST_KINDS, MAGIC, OBJECT_NAMES
 from syncopate.symbols.symbols import Symbolizer
@@ -104,8 +105,9 @@ def _perhaps(analysis: Analysis) -> int:
 def _counts(analysis: Analysis) -> dict[Key, Counts]:
     """By what a line of the screen says of a lock: locks that it does not tell apart are added."""
     found: dict[Key, Counts] = {}
-    for key, counts in _counts_of_groups(analysis):
-        found[key] = _both(found.get(key, NOTHING), counts)
+    with LiveCounts(analysis.record.header) as exact:
+        for key, counts in _counts_of_groups(analysis, exact):
+            found[key] = _both(found.get(key, NOTHING), counts)
     return found
 
 
@@ -114,13 +116,13 @@ def _both(one: Counts, other: Counts) -> Counts:
     return Counts(*map(operator.add, one, other))._replace(longest_ns=longest)
 
 
-def _counts_of_groups(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
+def _counts_of_groups(analysis: Analysis, exact: LiveCounts) -> Iterator[tuple[Key, Counts]]:
     for group in analysis.groups:
         kinds = [kind for name, kind in group.kinds.items() if name in LOST_KINDS]
         if not kinds:
             continue
         waits = sum(kind.waits for kind in kinds)
-        taken = sum(lock.acquisitions for lock in group.locks) + group.elision["committed"]
+        taken = sum(map(exact.acquisitions, group.locks)) + group.elision["committed"]
         if analysis.record.header.recorder != BY_PRELOAD:
             taken = 0
         process = analysis.record.header.process_id

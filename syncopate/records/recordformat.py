@@ -224,6 +224,7 @@ class Lock(NamedTuple):
     flags: int
     create_stack: int
     first_stack: int
+    places: int  # lock_entry.reserved: where the object keeps its identity and its count
     acquisitions: int
     hold_samples: int
     hold_sum: int

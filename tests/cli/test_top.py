@@ -78,6 +78,58 @@ def test_an_interval_is_the_difference_of_two_snapshots(tmp_path, running):
     assert live.rates(after, after) == []
 
 
+# Once it is waited for its lock; then it is taken five times for each line that comes.
+ON_DEMAND = """
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int held;
+static void* holds(void* x) {
+  pthread_mutex_lock(&hot_lock);
+  held = 1;
+  nanosleep(&(struct timespec){0, 300000000}, 0);
+  pthread_mutex_unlock(&hot_lock);
+  return x;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, holds, 0);
+  while (!held) { }
+  pthread_mutex_lock(&hot_lock);
+  pthread_mutex_unlock(&hot_lock);
+  puts("begun");
+  for (fflush(stdout); getchar() != EOF; fflush(stdout)) {
+    for (int i = 0; i < 5; i++) {
+      pthread_mutex_lock(&hot_lock);
+      pthread_mutex_unlock(&hot_lock);
+    }
+    puts("done");
+  }
+}
+"""
+
+
+def test_what_is_taken_is_counted_to_the_last_time(tmp_path):
+    program = compile_c(ON_DEMAND, tmp_path / "on_demand", "-pthread", "-g")
+    record = tmp_path / "r"
+    command = [*COMMAND, "record", "-q", "-o", record, program]
+    taken = []
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=0
+    ) as process:
+        try:
+            for _ in range(60):
+                assert process.stdout.readline().strip() in ("begun", "done")
+                (counts,) = live.Tap(str(record)).read(time.monotonic_ns()).counts.values()
+                taken.append(counts.acquisitions)
+                process.stdin.write("\n")
+        finally:
+            process.stdin.close()
+            process.wait(SECONDS)
+    assert taken == [2 + 5 * lines for lines in range(60)]
+
+
 def test_records_of_several_processes_are_added_up(tmp_path, running):
     taps = [live.Tap(grown(tmp_path / name, 10)) for name in "ab"]
     assert live.snapshot(taps).threads == 4

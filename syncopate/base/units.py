@@ -16,16 +16,21 @@ def duration(ns: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that shows a small one as small, never as nothing."""
+    """A share as a percentage that shows a small one as small, never as nothing, and one that is
+    not the whole never as the whole."""
     value = share * 100
     if value and value < 0.1:
         return "<0.1 %"
+    if 99.95 <= value < 100:
+        return ">99.9 %"
     return f"{value:.1f} %"
 
 
 def about(share: float) -> str:
     """The same of an estimate, within a sentence."""
-    return "less than 0.1 %" if 0 < share < 0.001 else f"about {percent(share)}"
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    return "more than 99.9 %" if 0.9995 <= share < 1 else f"about {percent(share)}"
 
 
 def count(number: int) -> str:

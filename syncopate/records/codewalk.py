@@ -16,7 +16,7 @@ from syncopate.symbols.firstargument import are_alike, first_argument
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 
 SLOW = (knowncalls.ALLOCATION, knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
-MOST_FUNCTIONS = 40  # read for one section
+MOST_FUNCTIONS = 400  # read for one section
 MOST_DEPTH = 8
 MOST_STEPS = 12  # instructions of a section that does nothing: its lock's address, and a check
 MOST_INSIDE = 4  # locks taken inside each other, of those that are told apart

@@ -30,12 +30,19 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
 
     `facts_of` tells of a lock, by its index in results["locks"], what its sections' code does."""
     worst = max((lock["lost_ns"] for lock in results["locks"]), default=0)
+    # Of a program that was killed unseen nobody knows for how long they kept it from going on.
+    stuck = {name for each in results["deadlocks"] if each["certain"] for name in each["locks"]}
     worth = [
         (index, lock)
         for index, lock in enumerate(results["locks"])
         if lock["lost_ns"]
-        and lock["lost_ns"] >= min(LEAST_OF_LOST * results["lost_ns"], worst)
-        and lock["lost_share"] >= LEAST_OF_ALL
+        and (
+            lock["name"] in stuck
+            or (
+                lock["lost_ns"] >= min(LEAST_OF_LOST * results["lost_ns"], worst)
+                and lock["lost_share"] >= LEAST_OF_ALL
+            )
+        )
     ]
     worth.sort(key=lambda each: -each[1]["lost_ns"])
     found, gates = [], []

@@ -38,6 +38,7 @@ from syncopate.records.lockfigures import (
     named_processors,
     no_exceptions,
     others_had_processors,
+    rate,
     threads_wanting,
     undisturbed_hold,
     usable_processors,
@@ -45,12 +46,20 @@ from syncopate.records.lockfigures import (
     watched,
 )
 from syncopate.records.naming import is_runtime
+from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Facts
 
+_WAITS_FOR = {  # kinds of waits that one lock may have beside others
+    "mutex": "waits for it by who comes to take it",
+    "mutex_relock": "waits for it after a wait at a condition variable",
+    "read": "waits for reading",
+    "write": "waits for writing",
+}
 EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits of such locks
 FEW_OF_LOST = 0.1  # of the time lost to a lock: what cannot be why
 LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
+SYSTEM_CALLS_NS = 5_000  # so long a few take that find all they need in memory
 ALL_BUT_FEW = 0.98
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
@@ -188,13 +197,12 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
     if hold["mean_ns"] >= LONG_HOLD_NS:
         return [_long(lock, results, facts)]
-    seconds = results["process"]["duration_ns"] / 1e9
-    rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
+    often = rate(lock, results)
     share = held(lock, results)
     short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
     found = [*_beside(lock, facts), *_readers(lock, facts)]
     if _beyond_holds(lock) and not is_bound_by(lock, results):
-        far = f"{short}, there are {rate} a second, and waits are far longer"
+        far = f"{short}, there {often}, and waits are far longer"
         far += f" ({duration(mean_wait(lock))}): "
         if _is_busy_elsewhere(results):
             return [
@@ -215,7 +223,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
                 POSSIBLE,
             ),
         ]
-    alone = [*_allocates_alone(lock, facts, short)]
+    alone = [*_allocates_alone(lock, facts, short)] or [*_writes_or_reads(lock, facts, short)]
     too = [] if alone else [*_allocates_too(lock, facts)]
     calls = "" if alone or too else _calls_to_allocate(facts)
     return [
@@ -223,7 +231,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         *alone,
         Reason(
             "often",
-            f"{short}, but there are {rate} a second{_held(share)}{calls}",
+            f"{short}, but there {often}{_held(share)}{calls}",
             "take it less often (a part for each thread, several steps in one section), or split"
             f" it{', or allocate before it is taken' * bool(calls)}; `syncopate tune` tries other"
             " locks",
@@ -246,9 +254,10 @@ def beside_preemption(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         return
     yield from _beside(without, facts)
     yield from _readers(without, facts)
-    yield from [*_allocates_alone(without, facts, f"a hold is short {where}")] or _allocates_too(
-        without, facts
-    )
+    short = f"a hold is short {where}"
+    alone = [*_allocates_alone(without, facts, short)]
+    yield from alone or _writes_or_reads(without, facts, short)
+    yield from () if alone else _allocates_too(without, facts)
 
 
 def _by_code(lock: dict, facts: Facts | None, why: str) -> Iterator[Reason]:
@@ -372,6 +381,15 @@ def _allocates_alone(lock: dict, facts: Facts | None, short: str) -> Iterator[Re
         )
 
 
+def _writes_or_reads(lock: dict, facts: Facts | None, short: str) -> Iterator[Reason]:
+    """A hold that is no long one, but far longer than a few system calls need, and makes some."""
+    calls = no_exceptions(facts, calls_of(facts, knowncalls.INPUT_OUTPUT))
+    if calls and lock["hold"]["mean_ns"] >= SYSTEM_CALLS_NS:
+        _, do = blocking(knowncalls.INPUT_OUTPUT, functions_of(calls))
+        why = f"{short}, and its section calls {named_calls(calls)}"
+        yield Reason("input_output", why, do, LIKELY)
+
+
 def _allocates_too(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     """What a short hold that takes more than a lock does may be spent on."""
     calls = calls_of(facts, knowncalls.ALLOCATION)
@@ -401,7 +419,10 @@ def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     """Sections that only read keep each other out."""
     if facts is None or lock["hold"]["mean_ns"] < WORTH_SHARING_NS:
         return
-    why = f"in {percent(facts.only_read)} of its holds the code writes nothing that others see"
+    # Of a hold that was not read, or whose release was not seen, nobody knows.
+    only_read = facts.only_read * facts.share
+    why = f"in {percent(only_read)} of the holds whose place is known the code writes nothing that"
+    why += " others see"
     do = "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
     least = READ_MOSTLY
     if lock["object"] == "rwlock":
@@ -411,7 +432,7 @@ def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         why += ", and all who wait for it want it for writing"
         do = "let these take it for reading (std::shared_lock), so that they run"
         least = ALL_BUT_FEW
-    if facts.only_read * facts.share >= least:
+    if only_read >= least:
         yield Reason("readers", why, f"{do} together", LIKELY)
 
 
@@ -434,11 +455,13 @@ def unexplained(lock: dict) -> Iterator[str]:
     hold = lock["hold"]
     if not hold or not hold["samples"]:
         return
-    for waits in lost_waits(lock):
+    kinds = {kind: waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS}
+    for kind, waits in kinds.items():
         mean = waits["mean_ns"] or 0
         if mean > hold["max_ns"] * max(1, lock["threads_lost"]):
+            which = _WAITS_FOR.get(kind, "waits of one kind") if len(kinds) > 1 else "waits"
             yield (
-                f"waits ({duration(mean)} in the mean) are longer than holds explain (the longest"
+                f"{which} ({duration(mean)} in the mean) are longer than holds explain (the longest"
                 f" seen: {duration(hold['max_ns'])}): others took it several times meanwhile, a"
                 " longer hold was not seen, or threads that could go on had no processor"
             )

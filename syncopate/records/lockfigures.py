@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from syncopate.base.units import count
 from syncopate.records import knowncalls
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
@@ -74,11 +75,24 @@ def held(lock: dict, results: dict, hold_ns: float | None = None) -> float | Non
     """The share of the program's time in which it was held, as far as few holds that were timed
     tell of all, by their mean or by another: it may come out above 1. Of several locks, the worst
     one's. None where no hold was timed."""
-    passed = results["process"]["duration_ns"]
-    taken = lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
-    if not lock["hold"] or not passed or taken is None:
+    passed, times = results["process"]["duration_ns"], taken(lock)
+    if not lock["hold"] or not passed or times is None:
         return None
-    return taken * (hold_ns or lock["hold"]["mean_ns"]) / passed
+    return times * (hold_ns or lock["hold"]["mean_ns"]) / passed
+
+
+def taken(lock: dict) -> int | None:
+    """How often it was taken; of several locks, the worst one."""
+    return lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
+
+
+def rate(lock: dict, results: dict) -> str:
+    """That in a second, as a part of a sentence: "are 1,200 a second"."""
+    seconds, times = results["process"]["duration_ns"] / 1e9, taken(lock)
+    if times is None:
+        times = lock["acquisitions"]
+    found = f"are {count(round(times / seconds)) if seconds else 'many'} a second"
+    return found + " at the worst one" * (times < lock["acquisitions"])
 
 
 def is_bound_by(lock: dict, results: dict, hold_ns: float | None = None) -> bool:

@@ -452,13 +452,19 @@ class OpenWaits:
 
     def _part(self, each: Waiting, holder: int) -> str:
         """ "A/12 waits for m2 at queue.cpp:7, held by B/13"."""
-        place = self._place(each)
-        at = f" at {place}" if place else ""
+        place, called = self._place(each), self._called(each)
+        at = f" at {place}" if place and not called.endswith(f" at {place}") else ""
         who = self.of.label(each.thread)
         if KIND_NAMES[each.wait.kind] == "join":
-            return f"{who} waits for {self._called(each)} to end{at}"
+            return f"{who} waits for {called} to end{at}"
         held = "held by itself" if holder == each.thread else f"held by {self.of.label(holder)}"
-        return f"{who} waits for {self._called(each)}{at}, {held}"
+        return f"{who} waits for {called}{self._which(each)}{at}, {held}"
+
+    def _which(self, each: Waiting) -> str:
+        """The address of one of several locks that are called the same."""
+        locks = self.of.group(each.wait.lock).locks
+        address = next((lock.address for lock in locks if lock.id == each.wait.lock), 0)
+        return f" ({address:#x})" if len(locks) > 1 and address else ""
 
 
 # ---- as sentences ----

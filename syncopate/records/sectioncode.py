@@ -25,6 +25,9 @@ from syncopate.symbols.symbols import CodePlace
 
 WORD = 8
 _STRING = re.compile(r"std::(__cxx11::)?basic_string<char, [^()]*> ?>(?=::)")
+_OF_STD = ("_ZSt", "_ZNSt", "_ZNKSt", "_ZNSo", "_ZNSi")
+_OPERATOR = re.compile(r"operator(<<|>>)(?= ?<|$)[^:]*$")
+_ARGUMENTS = re.compile(r"<[^<>]*>")
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
 MOST_TAKEN = 8  # places of one function
@@ -341,5 +344,17 @@ def _kind_of(symbol: str) -> str:
 
 
 def _name(symbol: str) -> str:
-    name = demangle(symbol).partition("(")[0] or symbol
-    return _STRING.sub("std::string", name)
+    name = _STRING.sub("std::string", demangle(symbol).partition("(")[0] or symbol)
+    return _plain(name) if symbol.startswith(_OF_STD) else name
+
+
+def _plain(name: str) -> str:
+    """A name of the C++ library as people call it: without the template's arguments, and what the
+    function returns. Those of operators that look alike stay."""
+    operator = _OPERATOR.search(name)
+    ending = operator[0] if operator else ""
+    name = name.removesuffix(ending)
+    shorter = _ARGUMENTS.sub("", name)
+    while shorter != name:
+        name, shorter = shorter, _ARGUMENTS.sub("", shorter)
+    return name.strip().rpartition(" ")[2] + ending

@@ -110,6 +110,8 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
                 else ""
             )
             console.print(f"  {count(idle)} more that nobody waited for{uses}", style="dim")
+    if any(lock["waits"] for lock in results["locks"]):
+        console.print("\np50 and p99 are within half an octave", style="dim")
     if results["hidden"]:
         console.print(f"\n{several(results['hidden'], 'more row')}: use --top", style="dim")
     openmptext.arrivals(console, results)

@@ -141,6 +141,7 @@ class Program:
         self._path, self._symbol_at = path, symbol_at
         self._tool = shutil.which("objdump")
         self._functions: dict[int, Function | None] = {}
+        self._told: dict[int, tuple[str, list[tuple[int, str]]]] = {}  # read with those before them
         self._pointers: dict[int, int] | None = None
 
     def function(self, start: int) -> Function | None:
@@ -152,22 +153,29 @@ class Program:
     def _read(self, start: int) -> Function | None:
         if self._tool is None:
             return None
-        command = [self._tool, "-d", "-w", "--no-show-raw-insn", f"--start-address={start:#x}",
-                   f"--stop-address={start + LONGEST:#x}", "--", self._path]  # fmt: skip
-        text = _told(command)
-        name, lines = "", []
-        for line in text.splitlines():
-            if head := _HEAD.fullmatch(line):
-                if name:
-                    break
-                name = head[1]
-            elif found := _LINE.fullmatch(line):
-                lines.append((int(found[1], 16), found[2]))
-        if not lines or lines[0][0] != start:
+        if start not in self._told:
+            self._tell(start)
+        name, lines = self._told.pop(start, ("", []))
+        if not lines:
             return None
         ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
         parsed = (_parse(*line, end) for line, end in zip(lines, ends))
         return Function(start, name, [self._resolved(each) for each in parsed])
+
+    def _tell(self, start: int) -> None:
+        """Has the tool print from there on, and keeps what it says of the functions that are whole;
+        the first one need not be."""
+        command = [self._tool, "-d", "-w", "--no-show-raw-insn", f"--start-address={start:#x}",
+                   f"--stop-address={start + LONGEST:#x}", "--", self._path]  # fmt: skip
+        found: list[tuple[str, list[tuple[int, str]]]] = []
+        for line in _told(command).splitlines():
+            if head := _HEAD.fullmatch(line):
+                found.append((head[1], []))
+            elif found and (told := _LINE.fullmatch(line)):
+                found[-1][1].append((int(told[1], 16), told[2]))
+        for name, lines in found[:1] + found[1:-1]:
+            if lines:
+                self._told.setdefault(lines[0][0], (name, lines))
 
     def _resolved(self, each: Instruction) -> Instruction:
         """A call through a pointer that the loader sets once, to a function of the same file: as

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 from conftest import run_cli
@@ -138,12 +139,14 @@ def test_of_few_locks_one_has_half_of_the_time_by_chance(tmp_path, locks, is_une
     assert ("uneven" in found["causes"]) == is_uneven
 
 
-def test_of_a_deadlock_nothing_else_is_told(tmp_path):
+@pytest.mark.parametrize("begin", [100 * MS, 999 * MS])
+def test_of_a_deadlock_nothing_else_is_told(tmp_path, begin):
+    """And that is told also where the record ends soon after it began: it would have gone on."""
     of = Planted()
     locks = [of.lock([300] * 60, create=of.builder.stack(0xB000 + n, 0xF000)) for n in range(2)]
     for number in range(2):
         other = 1 - number
-        since, holder_since, holder = (100 + number) * MS, (100 + other) * MS, 200 + other
+        since, holder_since, holder = begin + number, begin + other, 200 + other
         wait = (since, 0, 0xA000, locks[number], 1, holder, 0, 2)
         of.builder.thread(200 + number, end=0, waits=wait, seen=(since, holder_since, holder))
     found = of.findings(tmp_path)
@@ -153,6 +156,44 @@ def test_of_a_deadlock_nothing_else_is_told(tmp_path):
         assert each["why"] == ["1 thread waits for it still: it is part of a deadlock"]
         assert each["do"] == ["let all threads take these locks in one order"]
         assert each["seen"].startswith("waits are counted, also those that are not over")
+
+
+TRANSFERS = """
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+struct Account {
+  std::mutex lock;
+  long balance = 1000;
+  __attribute__((noinline)) void send(Account& to, long n) {
+    std::lock_guard<std::mutex> mine(lock);
+    usleep(100000);
+    std::lock_guard<std::mutex> theirs(to.lock);
+    balance -= n, to.balance += n;
+  }
+};
+int main() {
+  Account one, other;
+  alarm(1);
+  std::thread there([&] { one.send(other, 1); }), back([&] { other.send(one, 1); });
+  there.join(), back.join();
+}
+"""
+
+
+def test_locks_of_a_deadlock_that_are_called_alike_are_told_apart(tmp_path):
+    """By their addresses; and a place that is in their name is not told once more."""
+    (tmp_path / "sends.cpp").write_text(TRANSFERS)
+    program = tmp_path / "sends"
+    command = ["g++", "-O1", "-g", "-o", program, tmp_path / "sends.cpp", "-pthread"]
+    subprocess.run(command, check=True)
+    run_cli("record", "-q", "-o", tmp_path / "r", "--", program)
+    results = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    (deadlock,) = results["deadlocks"]
+    addresses = re.findall(r"waits for \S+.*? \((0x[0-9a-f]+)\)", deadlock["sentence"])
+    assert len(set(addresses)) == 2, deadlock["sentence"]
+    assert not re.search(r"( at \S+\.cpp:\d+)( \(0x[0-9a-f]+\))?\1", deadlock["sentence"])
+    assert results["findings"][0]["do"] == ["let all threads take these locks in one order"]
 
 
 @pytest.mark.parametrize("since", [100 * MS, 900 * MS])

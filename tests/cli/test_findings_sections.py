@@ -124,6 +124,33 @@ def test_readers_that_take_a_reader_writer_lock_for_writing():
     assert reader_sections("write", 1.0, 300) == []
 
 
+def test_holds_whose_place_is_not_known_are_not_said_to_write_nothing():
+    waits = {"mutex": {"count": 20, "total_ns": 20 * MS, "mean_ns": MS, "max_ns": MS}}
+    lock = {"object": "mutex", "waits": waits, "hold": {"mean_ns": 3 * US}}
+    (found,) = holdlengths._readers(lock, Facts(0.9, [], 1.0, []))
+    assert found.why == (
+        "in 90.0 % of the holds whose place is known the code writes nothing that others see"
+    )
+
+
+@pytest.mark.parametrize(("hold", "causes_told"), [(16 * US, ["input_output", "often"]),
+                                                   (1 * US, ["often"])])  # fmt: skip
+def test_short_sections_that_write(hold, causes_told):
+    """Sixteen microseconds are no long hold; but what makes them is known."""
+    waits = {"mutex": {"count": 400, "total_ns": 1600 * hold, "mean_ns": 4 * hold}}
+    waits["mutex"]["max_ns"] = 4 * hold
+    held = {"mean_ns": hold, "max_ns": hold, "samples": 60, "histogram": [[hold, hold, 60]]}
+    lock = {"object": "mutex", "hold": held, "waits": waits, "threads_lost": 4,
+            "acquisitions": 600 * MS // hold, "counted": True, "lost_ns": 1600 * hold,
+            "contended_releases": 0, "members": 1}  # fmt: skip
+    results = {"process": {"duration_ns": 1000 * MS, "processors": 2},
+               "account": {"parts": {}, "why_unexplained": "", "total_ns": 1}}  # fmt: skip
+    calls = [Call("write", "input or output", "a.c:7", False, 1.0)]
+    found = holdlengths.by_length(lock, results, Facts(1.0, calls, 0.0, [], slow=[calls[0].kind]))
+    assert [each.cause for each in found] == causes_told
+    assert ("call write after the release" in found[0].do) == (len(found) == 2)
+
+
 @pytest.mark.parametrize(("looped", "hold", "told"), [(True, 6 * US, True), (True, 300, False),
                                                       (False, 6 * US, False)])  # fmt: skip
 def test_short_sections_that_allocate_again_and_again(looped, hold, told):
@@ -264,6 +291,50 @@ def test_holds_that_are_not_seen_by_what_their_code_calls(kind, always, each, ca
     if cause != "unknown":
         assert "its section always calls does_it (a.c:1), and waits last 3.00 ms" in found.why
         assert found.sure == "likely" and "does_it" in found.do
+
+
+MAKES = """
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+#include <unistd.h>
+struct Entry { std::string key; std::unique_ptr<char[]> body;
+  Entry(std::string k, int n) : key(std::move(k)), body(new char[n]) {} };
+static std::mutex lock;
+static std::vector<std::unique_ptr<Entry>> entries;
+static std::ofstream out{"/dev/null"};
+__attribute__((noinline)) void make(int k) {
+  std::lock_guard<std::mutex> guard(lock);
+  for (int i = 0; i < 9; ++i)
+    entries.push_back(std::make_unique<Entry>("a key " + std::to_string(k), i));
+  out << "made " << k << std::endl;
+  usleep(1000);
+}
+int main() {
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 3; ++n) threads.emplace_back([] { for (int i = 0; i < 40; ++i) make(i); });
+  for (auto& each : threads) each.join();
+}
+"""
+
+
+def test_templates_that_are_not_inlined_are_followed_to_their_end(tmp_path):
+    """Without optimization a call that allocates is the last of many small functions; and what the
+    C++ library calls its functions is told as people do."""
+    (tmp_path / "makes.cpp").write_text(MAKES)
+    program = tmp_path / "makes"
+    command = ["g++", "-O0", "-g", "-o", program, tmp_path / "makes.cpp", "-pthread"]
+    subprocess.run(command, check=True)
+    run_cli("record", "-q", "-o", tmp_path / "r", "--", program)
+    analysis = Analysis(Record(str(tmp_path / "r")))
+    (group,) = [each for each in analysis.groups if each.name.text == "lock"]
+    facts = SectionCode(analysis).facts(group)
+    calls = {call.function for call in facts.calls}
+    assert {"operator new", "operator new[]", "usleep"} <= calls
+    assert {"std::operator<<", "std::basic_ostream::operator<<"} <= calls, calls
 
 
 COMPLAINS = """

@@ -15,7 +15,7 @@ from planted_record import (
 )
 
 from syncopate.base.terminal import in_sentence, shortened
-from syncopate.base.units import about
+from syncopate.base.units import about, percent
 from syncopate.records import findings, openwaits
 
 
@@ -104,6 +104,37 @@ def test_a_small_share_is_told_in_words(tmp_path):
         "less than 0.1 %",
         "about 0.1 %",
     )
+
+
+def test_nearly_all_is_not_told_as_all():
+    assert [percent(share) for share in (1, 0.9999, 0.9995, 0.9994)] == [
+        "100.0 %", ">99.9 %", ">99.9 %", "99.9 %",
+    ]  # fmt: skip
+    assert (about(0.9999), about(1)) == ("more than 99.9 %", "about 100.0 %")
+
+
+def test_how_often_and_how_long_make_the_share_that_is_told(tmp_path):
+    """Of several locks all three are the worst one's, though each has its share of all."""
+    of = Planted()
+    for taken in (1_000_000, 200_000, 200_000):
+        lock = of.lock([400] * 60, acquisitions=taken, create=of.stack)
+        of.waits(lock, 2 * US, times=taken // 2000)
+    (found,) = of.findings(tmp_path)
+    assert found["members"] == 3
+    said = "(400 ns in the mean), but there are 1,000,000 a second at the worst one: it is held"
+    assert f"{said} about 40.0 % of the time" in found["why"][0]
+
+
+def test_waits_of_one_kind_are_not_told_as_all(tmp_path):
+    """Their mean is another one than that of all, which stands before it."""
+    of = Planted()
+    lock = of.lock([300] * 60)
+    of.waits(lock, 8 * MS, kind=2)
+    of.waits(lock, 1 * US, times=90)
+    (found,) = of.findings(tmp_path)
+    assert "801 us each in the mean" in found["cost"]
+    longer = "waits for it after a wait at a condition variable (8.00 ms in the mean) are longer"
+    assert any(why.startswith(longer) for why in found["why"]), found["why"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 from planted_record import MS, Planted
 
+from syncopate.base.since import zip_equal
 from syncopate.records import knowncalls, sectioncode
 from syncopate.records.codewalk import Walker
+from syncopate.symbols import machinecode
 from syncopate.symbols.machinecode import Program, plain_symbol
 from syncopate.symbols.names import Names
 from syncopate.symbols.symboltable import SymbolTable
@@ -301,3 +303,18 @@ def test_calls_through_pointers_that_the_loader_sets_are_followed(tmp_path):
 )  # fmt: skip
 def test_what_functions_of_rust_do(symbol, kind):
     assert knowncalls.kind_of(symbol) == kind
+
+
+def test_functions_are_read_alike_together_and_alone(tmp_path, monkeypatch):
+    """One call of objdump tells of several; the last of these may be cut off."""
+    path = str(compile_c(SOURCE, tmp_path / "x", "-O1", "-pthread"))
+    starts = sorted(start for start, size in SymbolTable(path).functions_where(bool) if size)
+    assert len(starts) > 20
+    for longest in (machinecode.LONGEST, 200):  # a few functions at a time, too
+        alone = [Program(path).function(start) for start in starts]
+        monkeypatch.setattr(machinecode, "LONGEST", longest)
+        together = Program(path)
+        for start, wanted in zip_equal(starts, alone):
+            found = together.function(start)
+            if max(wanted.at) - start < longest - 16:
+                assert (found.name, found.at) == (wanted.name, wanted.at)

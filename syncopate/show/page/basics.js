@@ -23,7 +23,8 @@ function duration(ns) {
   return Math.round(ns) + " ns";
 }
 function percent(share) {
-  return share && share < 0.001 ? "<0.1 %" : (share * 100).toFixed(1) + " %";
+  if (share && share < 0.001) return "<0.1 %";
+  return share >= 0.9995 && share < 1 ? ">99.9 %" : (share * 100).toFixed(1) + " %";
 }
 const number = (n) => n.toLocaleString("en-US");
 const several = (n, what) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;

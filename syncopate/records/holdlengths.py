@@ -31,7 +31,6 @@ from syncopate.records.lockfigures import (
     had_no_more,
     held,
     is_bound_by,
-    lost_waits,
     may_call,
     mean_wait,
     named_calls,

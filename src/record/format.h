@@ -170,6 +170,7 @@ enum open_flag : std::uint32_t {
   timed = 1,      // the wait ends at some time by itself
   has_owner = 2,  // the lock says in its memory who holds it: where glibc's mutex, its rwlock and
                   // our semaphores (semaphore.cpp) do
+  began_before = 4,  // the recording: `since` is when that began
 };
 
 inline constexpr unsigned most_read_held = 4;

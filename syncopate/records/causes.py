@@ -85,7 +85,8 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     """Why this lock costs so much, the most telling first; never none."""
     is_gate = facts is not None and facts.empty >= NEARLY_ALL and not any(_starves(lock, results))
     if waits := open_waits(lock, results):
-        return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
+        may_open = is_gate and not _never_ends(lock, waits, results)
+        return [_stuck(lock, waits, results), *([_gate(facts)] if may_open else [])]
     return [*_of_what_ended(lock, results, facts, is_gate), *_overtaken(lock, results)]
 
 
@@ -211,6 +212,15 @@ def _unfinished(lock: dict, results: dict) -> list[dict]:
     ]
     waited = sum(each["waited_ns"] for each in waits)
     return waits if waits and waited >= MOSTLY * lock["lost_ns"] else []
+
+
+def _never_ends(lock: dict, waits: list[dict], results: dict) -> bool:
+    """Whether it is certain that nobody will let go of it."""
+    holders = (holder for wait in waits for holder in wait["holders"])
+    return any(holder["ended"] or holder["left_behind"] for holder in holders) or any(
+        deadlock["certain"] and lock["name"] in deadlock["locks"]
+        for deadlock in results["deadlocks"]
+    )
 
 
 def _stuck(lock: dict, waits: list[dict], results: dict) -> Reason:

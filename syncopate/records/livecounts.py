@@ -35,11 +35,10 @@ class LiveCounts:
         if self._memory is None or lock.object != MUTEX or not lock.places & HAS_PLACES:
             return lock.acquisitions
         told = lock.acquisitions
-        identity, count = (
-            self._word(lock, lock.places >> 8 & 255),
-            self._word(lock, lock.places & 255),
-        )
-        if identity != lock.id or count is None:
+        if self._word(lock, lock.places >> 8 & 255) != lock.id:
+            return told
+        count = self._word(lock, lock.places & 255)
+        if count is None:
             return told
         return count if told <= count <= told + PERIOD else told + since_told(count)
 

@@ -341,8 +341,8 @@ class OpenWaits:
         waits = [self.waits.get(thread.id) for thread in running]
         if len(waits) < 2 or None in waits or cycles(self.waits):
             return
-        since = max(each.wait.since for each in waits)
-        lasted = self.of.ns(max(0, self.of.end_ticks - since))
+        last = max((each.wait for each in waits), key=lambda wait: wait.since)
+        lasted = self.of.ns(max(0, self.of.end_ticks - last.since))
         timed = any(each.wait.flags & recordformat.TIMED for each in waits)
         kinds = {KIND_NAMES[each.wait.kind] for each in waits}
         if lasted < NOBODY_RAN_NS or timed or kinds & NOT_ASLEEP or not kinds & SEMAPHORES:
@@ -351,7 +351,7 @@ class OpenWaits:
         more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
         yield (
             f"all {len(waits)} threads wait, without a time limit, for {duration(lasted)}"
-            f"{' or longer' * self._or_longer()}: {', '.join(parts[:SHOWN])}{more}; none of them"
+            f"{' or longer' * self._or_longer(last)}: {', '.join(parts[:SHOWN])}{more}; none of them"
             " can post these semaphores, only a signal handler or another process"
         )
 
@@ -364,7 +364,7 @@ class OpenWaits:
             "lock": self._called(each),
             "place": self._place(each),
             "waited_ns": self.of.ns(max(0, self.of.end_ticks - wait.since)),
-            "or_longer": self._or_longer(),
+            "or_longer": self._or_longer(wait),
             "timed": bool(wait.flags & recordformat.TIMED),
             "holds_since": self._holds_since(each),
             "holders": [
@@ -397,9 +397,11 @@ class OpenWaits:
             label = self.of.holder_label(holder)
             yield {"thread": label, "certain": True, "ended": False, "left_behind": True}
 
-    def _or_longer(self) -> bool:
-        """Whether the process may have gone on beyond what the record tells, as one may that was
-        killed while nobody looked."""
+    def _or_longer(self, last: OpenWait) -> bool:
+        """Whether what lasts since this wait began may have begun before the recording did, or gone
+        on beyond what the record tells, as of a process that was killed while nobody looked."""
+        if last.flags & recordformat.BEGAN_BEFORE:
+            return True
         record = self.of.record
         ended = record.header.flags & recordformat.ENDED or record.header.ended_monotonic_ns
         return not (ended or record.runs or record.is_of_a_running_program())
@@ -437,8 +439,8 @@ class OpenWaits:
         kinds = {KIND_NAMES[each.wait.kind] for each in waits}
         timed = any(each.wait.flags & recordformat.TIMED for each in waits)
         certain = all(link.certain for link in links)
-        since = max(each.wait.since for each in waits)
-        lasted_ns = self.of.ns(max(0, self.of.end_ticks - since))
+        last = max((each.wait for each in waits), key=lambda wait: wait.since)
+        lasted_ns = self.of.ns(max(0, self.of.end_ticks - last.since))
         parts = [self._part(each, after) for each, after in zip_equal(waits, following)]
         return {
             "certain": certain and not timed and "trylock" not in kinds,
@@ -447,7 +449,7 @@ class OpenWaits:
             "places": [self._place(each) for each in waits],
             "lasted_ns": lasted_ns,
             "sentence": f"{_verdict(kinds, timed, certain)}: {', '.join(parts)}"
-            f" (for {duration(lasted_ns)}{' or longer' * self._or_longer()})",
+            f" (for {duration(lasted_ns)}{' or longer' * self._or_longer(last)})",
         }
 
     def _part(self, each: Waiting, holder: int) -> str:

@@ -120,7 +120,7 @@ LOST_KINDS = {
     "futex_lock",
 }
 AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
-TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
+TIMED, HAS_OWNER, BEGAN_BEFORE = 1, 2, 4  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIIII")

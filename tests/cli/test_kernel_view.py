@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import COMMAND, HERE, PYTHONS_LOCK, compile_c, run_cli
-from kernel_support import functions, is_in_deadlock, needs_kernel, programs_in, recorded
+from conftest import HERE, PYTHONS_LOCK, compile_c, run_cli
+from kernel_support import functions, needs_kernel, programs_in, recorded
 from make_record import RecordBuilder
 
 from syncopate.base import paths
@@ -292,96 +291,6 @@ def test_who_wakes_a_thread_that_is_on_its_way_to_sleep_is_known(tmp_path):
     holders = [e.holder for e in Record(tmp_path / "r").events() if e.kind == WAIT and e.stack]
     assert len(holders) >= 50
     assert holders.count(0) <= len(holders) / 100, f"of {len(holders)}, {holders.count(0)} unknown"
-
-
-@pytest.fixture(scope="module")
-def deadlocks(tmp_path_factory):
-    program = tmp_path_factory.mktemp("program") / "deadlock"
-    source = HERE / "deadlocks.cpp"
-    subprocess.run(
-        ["g++", "-std=c++20", "-g", "-O1", "-pthread", source, "-o", program], check=True
-    )
-    return program
-
-
-@needs_kernel
-@pytest.mark.parametrize("plan", ["mutexes", "writer"])
-def test_a_deadlock_of_a_running_process_is_named(deadlocks, tmp_path, plan):
-    with subprocess.Popen([deadlocks, plan], stdout=subprocess.DEVNULL) as process:
-        try:
-            time.sleep(0.5)
-            done = run_cli("record", "-q", "-p", process.pid, "--for", "1s", "-o", tmp_path / "r")
-            assert (done.returncode, done.stderr) == (0, "")
-            assert process.poll() is None
-        finally:
-            process.kill()
-    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
-    [deadlock] = found["deadlocks"]
-    assert deadlock["certain"]
-    assert len(deadlock["threads"]) == 2
-
-
-@needs_kernel
-def test_a_deadlock_of_a_killed_process_is_named(deadlocks, tmp_path):
-    """The signal ends the waits, but not as a release does: nobody got these locks."""
-    record = ["record", "-q", "--kernel", "-o", tmp_path / "r"]
-    command = [*COMMAND, *record, "--", deadlocks, "mutexes"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        while not is_in_deadlock(tmp_path / "r") and process.poll() is None:
-            time.sleep(0.1)
-        os.kill(Record(str(tmp_path / "r")).header.process_id, signal.SIGKILL)
-        assert process.wait(30) == -signal.SIGKILL
-    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
-    [deadlock] = found["deadlocks"]
-    assert deadlock["certain"]
-    assert {each["causes"][0] for each in found["findings"]} == {"open"}
-    assert all(each["gain_at_most"] is None for each in found["findings"])
-
-
-ENDS = """
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
-static pthread_barrier_t both;
-static void* take(void* first) {
-  pthread_mutex_lock(&locks[first != 0]);
-  pthread_barrier_wait(&both);
-  pthread_mutex_lock(&locks[first == 0]);
-  return first;
-}
-static void* nothing(void* x) { return x; }
-int main(int count, char** words) {
-  pthread_t thread;
-  if (count < 2) return 0;
-  pthread_barrier_init(&both, 0, 3);
-  for (long i = 0; i < 2; ++i) pthread_create(&thread, 0, take, (void*)i);
-  pthread_barrier_wait(&both);
-  pthread_create(&thread, 0, nothing, 0);
-  pthread_join(thread, 0);
-  sleep(1);
-  if (!strcmp(words[1], "_exit")) _exit(0);
-  if (!strcmp(words[1], "exec")) execl(words[0], words[0], (char*)0);
-  if (!strcmp(words[1], "abort")) abort();
-  exit(0);
-}
-"""
-
-
-@needs_kernel
-@pytest.mark.parametrize("way", ["exit", "_exit", "exec", "abort"])
-def test_a_deadlock_of_a_process_that_ends_is_named(tmp_path, way):
-    """The other threads' waits end with it: nobody let them go on, and they did not get the
-    locks."""
-    program = compile_c(ENDS, tmp_path / "ends", "-g", "-pthread")
-    run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program, way)
-    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
-    assert [len(each["threads"]) for each in found["deadlocks"]] == [2]
-    assert len(found["open_waits"]) == 2
-    assert [lock["open"] for lock in found["locks"] if "mutex" in lock["waits"]] == [1, 1]
-    main = f"/{found['process']['id']}"
-    assert not any(each["holder"].endswith(main) for each in found["blocks"])
 
 
 @needs_kernel

@@ -255,7 +255,7 @@ void watched_process::wait(const wait_event& e) {
   now.kind = static_cast<std::uint32_t>(kind);
   now.holder = f.has_owner && lives(e.owner) ? e.owner : 0;
   now.stack = stack;
-  now.flags = f.owner_at != 0 ? has_owner : 0u;
+  now.flags = (f.owner_at != 0 ? has_owner : 0u) | (e.flags & seeded ? began_before : 0u);
   open(t, now, e.since);
 }
 
@@ -377,7 +377,8 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   found.kind = static_cast<std::uint32_t>(f.kind);
   found.holder = f.has_owner && lives(owner) ? owner : 0;
   found.stack = t.waits.stack;
-  found.flags = (w.flags & is_timed ? timed : 0u) | (f.owner_at != 0 ? has_owner : 0u);
+  found.flags = (w.flags & is_timed ? timed : 0u) | (f.owner_at != 0 ? has_owner : 0u) |
+                (w.flags & seeded ? began_before : 0u);
   open(t, found, w.since);
   see_end(t, w);
 }

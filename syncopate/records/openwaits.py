@@ -351,8 +351,8 @@ class OpenWaits:
         more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
         yield (
             f"all {len(waits)} threads wait, without a time limit, for {duration(lasted)}"
-            f"{' or longer' * self._or_longer(last)}: {', '.join(parts[:SHOWN])}{more}; none of them"
-            " can post these semaphores, only a signal handler or another process"
+            f"{' or longer' * self._or_longer(last)}: {', '.join(parts[:SHOWN])}{more}; none of"
+            " them can post these semaphores, only a signal handler or another process"
         )
 
     def _wait(self, each: Waiting) -> dict:

@@ -15,6 +15,8 @@ LOADED = {
     "openmp": ("libsyncopate-openmp", "the OpenMP library, which --omp loads,"),
 }
 
+MODELED = ("simulated", "emulated", "explored")  # machines; their libraries are in the programs
+
 
 @cache
 def table() -> dict:
@@ -61,13 +63,15 @@ def unknown(environ: Iterable[str]) -> list[str]:
     ]
 
 
-def idle(environ: Mapping[str, str], preloaded: str) -> list[str]:
-    """A line for each variable that only libraries read that are not among what is preloaded."""
+def idle(environ: Mapping[str, str], preloaded: str, machine: str | None = None) -> list[str]:
+    """A line for each variable that only libraries read that are not among what is preloaded.
+    `machine`: the modeled one that the program is for, which reads some itself."""
     ours = sorted(name for name in environ if name.startswith(f"{PREFIX}_"))
     known = rows() if ours else {}
     lines = []
     for name in filter(known.__contains__, ours):
-        readers = [each for each in known[name]["readers"] if each != "command"]
+        others = {"command", *MODELED} - {machine}
+        readers = [each for each in known[name]["readers"] if each not in others]
         if not environ[name] or not readers or not LOADED.keys() >= set(readers):
             continue
         if not any(LOADED[each][0] in preloaded for each in readers):
@@ -81,12 +85,14 @@ def is_verbose(environ: Mapping[str, str]) -> bool:
     return environ.get("SYNCOPATE_VERBOSE", "0") != "0"
 
 
-def complain(environ: Mapping[str, str]) -> None:
+def complain(environ: Mapping[str, str], machine: str | None = None) -> None:
     """Says on standard error which of our variables are set for nothing. Without the table:
-    nothing. `environ`: what the program gets, which has what is preloaded."""
+    nothing. `environ`: what the program gets, which has what is preloaded; `machine`: the modeled
+    one that it is for, None: it is a native one."""
     if paths.find(paths.OPTIONS) is None:
         return
-    for line in [*unknown(os.environ), *idle(os.environ, environ.get("LD_PRELOAD", ""))]:
+    preloaded = environ.get("LD_PRELOAD", "")
+    for line in [*unknown(os.environ), *idle(os.environ, preloaded, machine)]:
         from syncopate.base.shown import shown  # here, since there is mostly none
 
         print(f"syncopate: {shown(line)}", file=sys.stderr)

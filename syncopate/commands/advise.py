@@ -96,7 +96,7 @@ def _from_file(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
 
 
 def _from_run(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
-    optiontable.complain(os.environ)
+    optiontable.complain(os.environ, "simulated")
     with scratch.folder() as folder:
         written = os.path.join(folder, "sections.json")
         environ = {

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     if "--mutate" in options and os.environ.get("SYNCOPATE_SCHEDULE"):
         raise Failure("check: --mutate with SYNCOPATE_SCHEDULE: each mutant is searched", BAD_USE)
     environ = environment(options)
-    optiontable.complain(os.environ)
+    optiontable.complain(os.environ, "explored")
     with scratch.folder() as folder:
         if not _is_program(command[0]):
             return _check_shipped(command, options, environ, folder)

@@ -140,7 +140,7 @@ def main(arguments: list[str]) -> int:
         preload.suit(environ, path)
     if "--redact" in options:
         environ["SYNCOPATE_REDACT"] = "1"
-    optiontable.complain(environ)
+    optiontable.complain(environ, program.machine_of(path))
     meters = energy.Session()
     begin = time.monotonic()
     looks = Looks(record, keeps_commands(options))

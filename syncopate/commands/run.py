@@ -73,10 +73,11 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library or paths.require(transactions.LIBRARY))
-    if program.machine_of(path) != "emulated":
+    machine = program.machine_of(path)
+    if machine != "emulated":
         say_if_plain(environ["SYNCOPATE_LOCK"] if library is not None else None, environ)
     preload.suit(environ, path)
-    optiontable.complain(environ)
+    optiontable.complain(environ, machine)
     preload.restore_signals()
     start(path, command, environ)
 

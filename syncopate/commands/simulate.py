@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
         raise Failure("simulate: no program named; see --help", BAD_USE)
     sweep = sweeps.chosen(options)
     environ = _environment(options)
-    optiontable.complain(os.environ)
+    optiontable.complain(os.environ, "simulated")
     with scratch.folder() as folder:
         if modeled.is_source(command[0]):
             path = modeled.compile_source(

@@ -179,6 +179,8 @@ def test_a_way_to_wait_that_nobody_follows_is_refused(cli, names):
         (["run"], "SYNCOPATE_OMP_BARRIER"),
         (["run"], "SYNCOPATE_WAIT"),
         (["run", "--tm", "norec"], "SYNCOPATE_GUARD"),
+        (["run", "--tm", "norec"], "SYNCOPATE_LOCK"),  # modeled machines read it, and are not here
+        (["record", "-q", "--omp"], "SYNCOPATE_LOCK"),
         (["record", "-q"], "SYNCOPATE_OMP_LOCK"),
         (["record", "-q", "--tm", "norec"], "SYNCOPATE_GUARD_LOG"),
     ],

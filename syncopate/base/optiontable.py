@@ -1,5 +1,7 @@
 """The table of environment variables and of the names that they take (src/base/options.def)."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterable, Mapping

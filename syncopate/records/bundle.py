@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import zipfile
 import zlib
@@ -46,7 +47,7 @@ def write(path: str, of: Iterable[tuple[Record, Symbolizer]]) -> None:
         wholefile.replacing(path, 0o600) as place,
         scratch.folder() as folder,
         open(place, "wb") as whole_file,  # by its name a pipe would be opened twice
-        zipfile.ZipFile(whole_file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
+        zipfile.ZipFile(_target(whole_file), "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
     ):
         for record, symbolizer in of:
             member = f"records/{len(records)}"
@@ -66,6 +67,19 @@ def write(path: str, of: Iterable[tuple[Record, Symbolizer]]) -> None:
         listed = {"schema": SCHEMA, "version": VERSION, "records": records,
                   "modules": list(modules.values())}  # fmt: skip
         file.writestr(LIST, json.dumps(listed, indent=1))
+
+
+class _Stream:
+    """What can only be written to, from its begin to its end."""
+
+    def __init__(self, file: IO[bytes]):
+        self.write, self.flush = file.write, file.flush
+
+
+def _target(file: IO[bytes]) -> IO[bytes] | _Stream:
+    """A device says that it can be told where it is, and is always at its begin."""
+    is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    return file if is_plain else _Stream(file)
 
 
 def of_records(path: str, records: Iterable[str]) -> None:

@@ -3,11 +3,13 @@ symbols, or has another build of it, a report of it is the same."""
 
 import json
 import re
+import shlex
 import shutil
+import subprocess
 import zipfile
 
 import pytest
-from conftest import compile_c, one_line, run_cli
+from conftest import COMMAND, compile_c, one_line, run_cli
 from test_builds import build_id_of, run, split
 from test_process_tree import FORKS
 
@@ -169,6 +171,17 @@ def test_arguments_are_left_out_of_a_bundle(record):
     assert b"secret" in record.read_bytes()
     assert b"secret" not in raw
     assert told(packed)["process"]["command"][1:] == ["(arguments left out)"]
+
+
+def test_a_bundle_goes_to_devices_and_pipes_as_any_output(tmp_path, record):
+    """A device says that it can be moved about in, and cannot: "record --bundle /dev/null", too."""
+    done = run_cli("report", record, "--bundle", "/dev/null")
+    assert (done.returncode, done.stderr) == (0, "syncopate: wrote /dev/null\n")
+    command = f"{shlex.join([*COMMAND, 'report', str(record)])} --bundle /dev/stdout | cat"
+    piped = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
+    (tmp_path / "piped").write_bytes(piped.stdout)
+    of_bundle, of_record = (run_cli("report", each) for each in (tmp_path / "piped", record))
+    assert of_bundle.stdout == of_record.stdout != ""
 
 
 def test_what_is_wrong_with_a_bundle_is_one_line(tmp_path, record):

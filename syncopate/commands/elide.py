@@ -67,10 +67,11 @@ def _pointer_address(pid: int) -> int:
             fields = line.rstrip("\n").split(maxsplit=5)
             if len(fields) < 6 or not os.path.basename(fields[5]).startswith(LIBRARIES):
                 continue
-            path = fields[5]
-            names = Names()
-            identity = names.identity(f"/proc/{pid}/root{path}") or names.identity(path)
-            symbol = SymbolTable(path, names).address_of_variable(SYMBOL)
+            path, names = fields[5], Names()
+            theirs = f"/proc/{pid}/root{path}"  # in a container another build may lie at our path
+            file = theirs if names.identity(theirs) else path
+            identity = names.identity(file)
+            symbol = SymbolTable(file, names).address_of_variable(SYMBOL)
             if trouble := names.trouble():
                 raise Failure(trouble, FAILED)
             if identity is None or symbol is None:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, SECONDS, one_line, run_cli
+from conftest import COMMAND, SECONDS, compile_c, one_line, run_cli
 
 from syncopate.base import paths, preloading
 from syncopate.symbols.names import MISSING
@@ -79,3 +79,22 @@ def wait_for_program(pid: int, name: str) -> None:
             return
         time.sleep(0.01)
     raise AssertionError(f"{name} did not start")
+
+
+def test_the_switch_of_a_process_whose_library_is_another_build_at_our_path(tmp_path):
+    """As in a container: the variable lies elsewhere there, and what lies here is none of ours."""
+    if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("mounts of one's own are not allowed here")
+    mode = "unsigned char mode = {}; void *syncopate_elision_mode = &mode;\n"
+    theirs, ours = tmp_path / "theirs.so", tmp_path / "libsyncopate-pthread.so.0"
+    compile_c(mode.format(2), theirs, "-shared", "-fPIC")
+    compile_c("int before[5000] = {1};\n" + mode.format(3), ours, "-shared", "-fPIC")
+    enter = 'mount --bind "$1" "$2" && LD_PRELOAD="$2" exec sleep 60'
+    with subprocess.Popen(["unshare", "-rm", "sh", "-c", enter, "sh", theirs, ours]) as process:
+        try:
+            wait_for_program(process.pid, "sleep")
+            shown = run_cli("elide", str(process.pid))
+            changed = run_cli("elide", str(process.pid), "off")
+        finally:
+            process.kill()
+    assert (shown.stdout, changed.stdout) == ("auto\n", "off\n"), shown.stderr + changed.stderr

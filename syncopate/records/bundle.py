@@ -4,6 +4,8 @@ A bundle is a ZIP file: `bundle.json` lists the records, and the programs and li
 refer to, each as it was recorded (by build-id) and with its debug information in it.
 """
 
+from __future__ import annotations
+
 import atexit
 import json
 import os

@@ -11,7 +11,9 @@ filter and to draw its timeline anew. Exit status: 0; 1 when something fails.
 """
 
 import argparse
+import multiprocessing
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -77,6 +79,9 @@ def report(path: Path, *options: str) -> list[str]:
         _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"report_scale: {' '.join(command)} failed")
+    # Of a process that was started by a larger one the kernel tells that one's memory.
+    if used.ru_maxrss <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
+        sys.exit("report_scale: the memory of the report cannot be told from its own")
     seconds = used.ru_utime + used.ru_stime
     page = path.with_name(options[1]) if len(options) > 1 else output
     size = page.stat().st_size
@@ -126,7 +131,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="syncopate-scale-") as folder:
         path = Path(folder) / "large.rec"
         print(f"report_scale: writing {o.events:,} events", file=sys.stderr)
-        write(path, o)
+        writer = multiprocessing.get_context("fork").Process(target=write, args=(path, o))
+        writer.start()
+        writer.join()
+        if writer.exitcode:
+            return 1
         size = megabytes(path.stat().st_size)
         print(f"{o.events:,} events, {o.locks:,} locks, {o.threads} threads: {size}")
         rows = [report(path), report(path, "--json"), report(path, "--html", "page.html")]

@@ -1,5 +1,6 @@
 """Runs one job and reads its figures. Workers on other machines call it: plain data in and out."""
 
+import math
 from pathlib import Path
 
 from syncopate.base import preloading
@@ -24,6 +25,9 @@ def measure(job: Job) -> dict:
     values = {name: figure for name, figure in figures.items() if figure is not None}
     if not values:
         return {"error": "no figure of the suite is in its output", "status": None}
+    for name, figure in values.items():
+        if not math.isfinite(figure):  # JSON has no such number: the file could not be read again
+            return {"error": f"the program's {name} is {figure}", "status": None}
     return {"values": values}
 
 

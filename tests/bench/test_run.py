@@ -83,6 +83,18 @@ def test_settings_of_the_user_are_no_part_of_a_configuration(monkeypatch):
     assert ours & settings(chosen) == {"SYNCOPATE_LOCK"}
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_program_that_prints_no_number_has_no_result(build, tmp_path, number):
+    """Kept, it would make a file that no reader of JSON takes, ours neither."""
+    out = tmp_path / "out.json"
+    build.write(0, PROGRAM.replace('"operations": 1000', f'"operations": {number}'))
+    done = bench(*run_words(build, out, *LOCKS, "--threads", 1, "--repeat", 1))
+    assert done.returncode == 1
+    assert all("throughput is" in run["error"] for run in document(out)["runs"])
+    again = bench(*run_words(build, out, *LOCKS, "--threads", 1, "--repeat", 1))
+    assert again.returncode == 1 and "cannot read" not in again.stderr
+
+
 def test_the_same_command_again_runs_nothing_and_more_repeats_only_the_rest(build, tmp_path):
     out = tmp_path / "out.json"
     bench(*run_words(build, out, *LOCKS, "--repeat", 1, "--threads", 1))

@@ -71,7 +71,16 @@ def _show(options: dict[str, str], report: dict, wanted: re.Pattern, top: int) -
     if "--json" in options:
         _write(options["--json"], report)
     if options.get("--json") != "-":
-        advicetext.show(report, top, options.get("--lock"))
+        advicetext.show(report, top, options.get("--lock"), _elides(options, report["machine"]))
+
+
+def _elides(options: dict[str, str], machine: str) -> bool:
+    """Whether the machine has transactions; True where it is not known any more."""
+    chosen = options.get("--machine", "")
+    file = chosen if os.path.isfile(chosen) else machinefiles.files().get(machine)
+    with contextlib.suppress(Failure):  # a file that cannot be read any more
+        return file is None or machinefiles.has_transactions(machinefiles.read(file))
+    return True
 
 
 def _wanted(pattern: str) -> re.Pattern:

@@ -12,8 +12,9 @@ MOST_PLACES = 3  # of one verdict
 LONGEST_PLACE = 2000  # characters of a place
 
 
-def show(report: dict, top: int, pattern: str | None = None) -> None:
-    """Prints at most `top` locks. `pattern`: of the names that they were chosen by."""
+def show(report: dict, top: int, pattern: str | None = None, elides: bool = True) -> None:
+    """Prints at most `top` locks. `pattern`: of the names that they were chosen by; `elides`: the
+    machine has transactions."""
     from syncopate.base import terminal
 
     console = terminal.console()
@@ -23,6 +24,11 @@ def show(report: dict, top: int, pattern: str | None = None) -> None:
         f"Critical sections, simulated on {report['machine']} (first-level cache: {lines} lines of"
         f" {report['line_bytes']} bytes)"
     )
+    if not elides:
+        console.print(
+            f"{report['machine']} has no transactions: what would commit is told of a machine like"
+            " it that has some"
+        )
     if not locks:
         none = "No section of a lock of pthread came to its end."
         console.print(none if pattern is None else terminal.none_matches(pattern, False))

@@ -329,6 +329,17 @@ def test_bad_use(arguments, status, said):
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("machine", "none"),
+    [("haswell-4c8t", False), ("epyc-9754-2s", True), ("./epyc-9754-2s.toml", True)],
+)
+def test_a_machine_without_transactions_is_told(known, machine, none):
+    """There nothing commits, however few conflicts there are."""
+    done = syncopate("advise", "-m", machine, known, cwd=ROOT / "machines")
+    assert done.returncode == 0, done.stderr
+    assert (" has no transactions: what would commit" in done.stdout) == none
+
+
 def test_a_bad_machine_file_is_said_once(known, tmp_path):
     machine = tmp_path / "bad.toml"
     machine.write_text("x = [")

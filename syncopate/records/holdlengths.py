@@ -198,6 +198,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         return [_long(lock, results, facts)]
     often = rate(lock, results)
     share = held(lock, results)
+    took = f"a hold takes {duration(hold['mean_ns'])} in the mean"
     short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
     found = [*_beside(lock, facts), *_readers(lock, facts)]
     if _beyond_holds(lock) and not is_bound_by(lock, results):
@@ -222,7 +223,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
                 POSSIBLE,
             ),
         ]
-    alone = [*_allocates_alone(lock, facts, short)] or [*_writes_or_reads(lock, facts, short)]
+    alone = [*_allocates_alone(lock, facts, short)] or [*_writes_or_reads(lock, facts, took)]
     too = [] if alone else [*_allocates_too(lock, facts)]
     calls = "" if alone or too else _calls_to_allocate(facts)
     return [
@@ -255,7 +256,8 @@ def beside_preemption(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     yield from _readers(without, facts)
     short = f"a hold is short {where}"
     alone = [*_allocates_alone(without, facts, short)]
-    yield from alone or _writes_or_reads(without, facts, short)
+    took = f"a hold takes {where[1:-1]}"
+    yield from alone or _writes_or_reads(without, facts, took)
     yield from () if alone else _allocates_too(without, facts)
 
 
@@ -380,12 +382,12 @@ def _allocates_alone(lock: dict, facts: Facts | None, short: str) -> Iterator[Re
         )
 
 
-def _writes_or_reads(lock: dict, facts: Facts | None, short: str) -> Iterator[Reason]:
+def _writes_or_reads(lock: dict, facts: Facts | None, took: str) -> Iterator[Reason]:
     """A hold that is no long one, but far longer than a few system calls need, and makes some."""
     calls = no_exceptions(facts, calls_of(facts, knowncalls.INPUT_OUTPUT))
     if calls and lock["hold"]["mean_ns"] >= SYSTEM_CALLS_NS:
         _, do = blocking(knowncalls.INPUT_OUTPUT, functions_of(calls))
-        why = f"{short}, and its section calls {named_calls(calls)}"
+        why = f"its section calls {named_calls(calls)}, and {took}"
         yield Reason("input_output", why, do, LIKELY)
 
 

@@ -57,6 +57,7 @@ OMP_OPTIONS = {
 }
 DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
 CHOICES = {
+    "omp_wait": lambda: optiontable.choices("SYNCOPATE_WAIT"),
     "prefer": lambda: optiontable.names("prefer"),
     "barrier": lambda: optiontable.names("barrier"),
     "omp_regions": lambda: optiontable.choices("SYNCOPATE_OMP_REGIONS"),
@@ -167,4 +168,7 @@ def apply(policy: Policy, environ: dict[str, str], program: str) -> None:
         option: policy.default[key] for key, option in OMP_OPTIONS.items() if key in policy.default
     }
     if said:
-        openmp.choose(environ, said)
+        try:
+            openmp.choose(environ, said)
+        except Failure as failure:  # in which options of `run` are named, that nobody gave
+            raise Failure(f"the policy's default: {failure}", failure.status) from None

@@ -81,6 +81,8 @@ def _by_site(entries: list[dict[str, str]]) -> list[dict[str, str]]:
 
 def _ranges(table: SymbolTable, module: str, kind: str, name: str, build: str | None):
     """Link-time ranges of a site; a text that says why there are none."""
+    if not os.path.isfile(module):
+        return f"there is no file {module}, so {kind} {name} is left out"
     offset = _OFFSET.fullmatch(name)
     if offset and offset[1] == os.path.basename(module):
         if build and build != table.build_id:

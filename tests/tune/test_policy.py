@@ -308,7 +308,8 @@ lock = "mcs"
     said = [line for line in done.stderr.splitlines() if "syncopate: policy: " in line]
     assert len(said) == 4
     for text in ("has no variable no_such_lock", "has no function make_nothing",
-                 "/nonexistent/libold.so has no variable named", "is another build"):  # fmt: skip
+                 "there is no file /nonexistent/libold.so, so variable named is left out",
+                 "is another build"):  # fmt: skip
         assert any(text in line for line in said), text
 
 
@@ -363,6 +364,9 @@ def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):
         ),
         ("[[lock]]\nused = 'a'\nbarrier = 'park'\n", "barriers are always created"),
         ("[default]\nprefer = 'readers'\n", "default: unknown key prefer"),
+        ("[default]\nomp_wait = 'bogus'\n", 'default: omp_wait = "bogus"; there are adaptive'),
+        ("[default]\nomp_barrier = 'bogus'\n", "the policy's default: no barrier is named"),
+        ("[default]\nomp_wait = 'spin'\n", "the policy's default: --wait spin: neither"),
     ],
 )
 def test_bad_policies_are_one_line(tmp_path, policy, said):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
 from statistics import median
 
-from syncopate.base import wholefile
+from syncopate.base import ending, wholefile
 from syncopate.base.arguments import Parser, seconds
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.units import several
@@ -25,7 +26,13 @@ from syncopate.bench.ratios import FEWEST_PAIRED, finite, ratio_of_medians
 from syncopate.bench.text import table
 
 DEFAULT_LOCKS = "glibc,auto,tatas,mcs,ticket"
-SPINNER = [sys.executable, "-I", "-S", "-c", "while True: pass"]
+# Computes as long as we are there, however we end.
+SPINNING = """
+import os, sys
+while os.getppid() == int(sys.argv[1]):
+    for _ in range(100_000): pass
+"""
+SPINNER = [sys.executable, "-I", "-S", "-c", SPINNING]
 SHADES = " .:-=+*#%@"  # of regret: blank at the best, @ at a tenth of it or less
 EPILOG = """\
 Sections are in cycles of the time-stamp counter; what is outside is a multiple of the section (of
@@ -129,8 +136,12 @@ def load_program(build: str | None = None) -> str:
 @contextmanager
 def foreign_load(processes: int):
     """So many processes that compute, and end with the block."""
-    busy = [subprocess.Popen(SPINNER, stdin=subprocess.DEVNULL) for _ in range(processes)]
+    busy: list[subprocess.Popen] = []
     try:
+        for _ in range(processes):
+            with ending.later():  # one in the middle of it would leave a process nobody knows
+                command = [*SPINNER, str(os.getpid())]
+                busy.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
         yield
     finally:
         for process in busy:

@@ -1,10 +1,16 @@
 """`syncopate bench regret`: its points, its judgement, and one point for real."""
 
+import contextlib
 import json
 import re
+import signal
 import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from syncopate.base.errors import Failure
 from syncopate.bench import regretmatrix
@@ -129,6 +135,62 @@ def test_a_lock_that_would_not_stand_behind_the_name_is_none(lock: str) -> None:
     """The library takes `auto` for it, which would be measured twice."""
     with pytest.raises(Failure, match=r"bench: .*lock"):
         regretmatrix.main(["--locks", f"{lock},auto", "--threads", "2"])
+
+
+ALONE = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from syncopate.bench import regretmatrix
+with regretmatrix.foreign_load(2):
+    time.sleep(300)
+"""
+
+
+def spinners(of: int) -> list[int]:
+    """Processes that this one has started."""
+    children = Path(f"/proc/{of}/task/{of}/children").read_text().split()
+    return [int(each) for each in children]
+
+
+def runs_on(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_busy_process_is_left_behind(number: int) -> None:
+    command = [sys.executable, "-c", ALONE, str(ROOT)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 60
+        while len(busy := spinners(process.pid)) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.wait()
+    assert len(busy) == 2
+    while any(map(runs_on, busy)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not any(map(runs_on, busy))
+
+
+def test_an_interrupt_as_they_start_ends_those_that_have(monkeypatch) -> None:
+    started, popen = [], subprocess.Popen
+
+    def third_time(*words, **how):
+        if len(started) == 2:
+            raise KeyboardInterrupt
+        started.append(popen(*words, **how))
+        return started[-1]
+
+    monkeypatch.setattr(regretmatrix.subprocess, "Popen", third_time)
+    with pytest.raises(KeyboardInterrupt), regretmatrix.foreign_load(3):
+        pass
+    ended = [process.poll() is not None for process in started]
+    for process in started:
+        process.kill()
+        process.wait()
+    assert ended == [True, True]
 
 
 def contended(section: int, seconds: float) -> dict:

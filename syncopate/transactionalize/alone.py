@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from syncopate.base.workers import Workers
 from syncopate.transactionalize import plan
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.plan import NotDone
 from syncopate.transactionalize.rewrite import Rewriter
 from syncopate.transactionalize.sections import Section
 from syncopate.transactionalize.serialization import NEVER, Compiled
-from syncopate.transactionalize.wrappers import functions
 
 
 @dataclass

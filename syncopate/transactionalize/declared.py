@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import without_comments
+from syncopate.transactionalize.definitions import without_comments
 
 _BEGINS = re.compile(r"(?:^|(?<=[;{}]))\s*(?=[A-Za-z_])")
 _WORD = re.compile(r"\s*([A-Za-z_]\w*)")

@@ -8,7 +8,7 @@ import re
 
 from syncopate.transactionalize.callgraph import Call, CallGraph
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import functions
+from syncopate.transactionalize.definitions import functions
 
 _INSTALLS = re.compile(
     r"\bsa_(?:handler|sigaction)\b|\b\w*(?:signal|sigaction|sigset|SIGNAL)\w*\s*\("

@@ -8,14 +8,10 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.definitions import MACRO, without_comments
 from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
-from syncopate.transactionalize.wrappers import (
-    MACRO,
-    Written,
-    bare,
-    nowhere_defined,
-    without_comments,
-)
+from syncopate.transactionalize.wrapped import bare
+from syncopate.transactionalize.wrappers import Written, nowhere_defined
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize.callgraph import INDIRECT, Call, CallGraph
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import functions
+from syncopate.transactionalize.definitions import functions
 
 _POINTER = re.compile(r"\btypedef\b[^;{}()]*\(\s*\*\s*(\w+)\s*\)\s*(\()")
 _FUNCTION = re.compile(r"\btypedef\b[^;{}()]*?\b(\w+)\s*(\()")

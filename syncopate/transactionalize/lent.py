@@ -7,9 +7,9 @@ import re
 
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.effects import given
 from syncopate.transactionalize.locks import Operation, key_of
-from syncopate.transactionalize.wrappers import functions
 
 _DO_NOT_LOCK = re.compile(
     r"pthread_\w+|__builtin_\w+|mem\w+|bzero|\w*printf|free|sizeof|\w*typeof\w*"

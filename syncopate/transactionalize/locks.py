@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from syncopate.transactionalize import pointers, semantic
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.definitions import MACRO, functions, without_comments
 from syncopate.transactionalize.lockcalls import (
     BUSY,
     CAST,
@@ -15,7 +16,7 @@ from syncopate.transactionalize.lockcalls import (
     UNLOCK,
     declarations_of,
 )
-from syncopate.transactionalize.wrappers import MACRO, Written, functions, without_comments
+from syncopate.transactionalize.wrappers import Written
 
 _WAITS_POLITELY = re.compile(
     r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.lockcalls import CAST
-from syncopate.transactionalize.wrappers import bare
+from syncopate.transactionalize.wrapped import bare
 
 OPTIONS = ("-fsyntax-only", "-Wincompatible-pointer-types", "-fdiagnostics-plain-output")
 _ASKED = "syncopate_owner_"

@@ -20,10 +20,10 @@ from syncopate.transactionalize import (
 )
 from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
 from syncopate.transactionalize.conditions import last_word
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.locks import Operation
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.sections import Refused, Section
-from syncopate.transactionalize.wrappers import functions
 
 _OF_ANOTHER = "unlocks what another function locked"
 _VA_ARG = re.compile(r"\bva_arg\s*\(")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.lockcalls import CAST, LOCK_TYPES, declarations_of
-from syncopate.transactionalize.wrappers import functions
 
 _LOCK = declarations_of(*LOCK_TYPES)
 _DECLARED = re.compile(r"\s*(?:const\b)?\s*(\**)\s*(?:const\b)?\s*(\w+)\s*(\[[^=]*\])?")

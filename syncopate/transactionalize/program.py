@@ -15,7 +15,7 @@ from syncopate.base.workers import Workers
 from syncopate.transactionalize import bitfields, owners, semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.wrappers import MACRO, functions
+from syncopate.transactionalize.definitions import MACRO, functions
 
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?error: (.*)$", re.M)
 

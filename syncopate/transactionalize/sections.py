@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText, Edits
 from syncopate.transactionalize.declared import Declaration, Variable, declarations
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.effects import Effects
 from syncopate.transactionalize.locks import Operation
-from syncopate.transactionalize.wrappers import functions
 
 _JUMP = re.compile(r"\b(return\b[^;]*|goto\s+\w+\s*|break\s*|continue\s*);")
 _LEAVES = {  # calls that do not return

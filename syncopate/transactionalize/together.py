@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText, Edits, behind_includes
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.lockcalls import LOCK, TRYLOCK, UNLOCK
 from syncopate.transactionalize.locks import Operation
-from syncopate.transactionalize.wrappers import functions
 
 _DECLARATION = re.compile(r"(?:const\s+)?(?:struct\s+)?\w+[\s*]+\w+\s*(?:=[^;]*)?;")
 _KEYWORDS = re.compile(r"\b(?:if|else|return)\b")

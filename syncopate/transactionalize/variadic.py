@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from syncopate.transactionalize.ctext import CText, Edits
-from syncopate.transactionalize.wrappers import functions
+from syncopate.transactionalize.definitions import functions
 
 _START = re.compile(r"[ \t]*\bva_start\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;[ \t]*\n?")
 _END = re.compile(r"[ \t]*\bva_end\s*\(\s*\w+\s*\)\s*;[ \t]*\n?")

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.definitions import MACRO, functions, without_comments
 from syncopate.transactionalize.lockcalls import (
-    BUSY,
     LIKE_MUTEX,
     LOCK,
     PTHREAD,
@@ -20,23 +20,8 @@ from syncopate.transactionalize.lockcalls import (
     Template,
     declarations_of,
 )
+from syncopate.transactionalize.wrapped import bare, checked_operation, operation_of, unwrapped
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
-MACRO = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w\s,\\]*)\))?((?:[^\n\\]|\\\n|\\.)*)", re.M
-)
-_POLITE = (
-    r"(?:(?:sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause|__builtin_ia32_pause)"
-    r"\s*\([^;{}()]*\)\s*;\s*)"
-)
-_RETURN = r"(?:\s*return\b[^;()]*;)?"
-_FAILS = r"(?:assert|abort|exit|_exit|perror|fprintf|printf|puts|syslog|errx?|strerror|__assert\w*)"
-_CALL = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
-_CHECK = re.compile(  # what a wrapper may do with the status besides returning it
-    rf"\s*(?:(?:\(void\)\s*\w+|assert\s*\([^;{{}}]*\)|return\b[^;()]*)\s*;"
-    rf"|if\s*\([^;{{}}()]*\)\s*(?:\{{\s*(?:{_FAILS}\s*\([^;{{}}]*\)\s*;\s*)*"
-    rf"(?:return\b[^;()]*;\s*)?\}}|{_FAILS}\s*\([^;{{}}]*\)\s*;|return\b[^;()]*;))"
-)
 _TABLE = re.compile(
     r"\b(?:const\s+(?:struct\s+)?(\w+)|(?:struct\s+)?(\w+)\s+const)\s+(\w+)\s*=\s*\{"
 )
@@ -174,13 +159,6 @@ def _objects(text: CText) -> list[tuple[str, str]]:
 # ---- what names mean ------------------------------------------------------------------------
 
 
-def without_comments(text: str) -> str:
-    """The text with comments blank."""
-    return _COMMENT.sub(
-        lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
-    )
-
-
 def nowhere_defined(names, texts, active: dict[str, str]) -> set[str]:
     """Of macros those that only what the compiler leaves out defines: for other systems. There, the
     name may be a function's."""
@@ -237,12 +215,12 @@ def _none(_name: str) -> None:
 
 
 def _meaning(words: tuple[str, ...], body: str, names: Names, expands) -> Template | None:
-    body = _unwrapped(body)
-    checked = _checked(body + ";", "", names)
+    body = unwrapped(body)
+    checked = checked_operation(body + ";", "", names)
     if checked:
         return Template(checked.function, words, checked.mutex)
     negated = body.startswith("!")
-    body = _unwrapped(body[negated:])
+    body = unwrapped(body[negated:])
     if body.isidentifier():  # another name for it
         return names.get("", body) if not words and not negated else None
     call = CText("", body)
@@ -258,55 +236,10 @@ def _meaning(words: tuple[str, ...], body: str, names: Names, expands) -> Templa
     return Template(known.function, words, known.over(given), known.negated != negated)
 
 
-def _unwrapped(body: str) -> str:
-    """Without `do { } while (0)`, `(void)`, braces, brackets and semicolons around it."""
-    while True:
-        body = body.strip().rstrip("; \t")
-        match = re.fullmatch(r"do\s*\{(.*)\}\s*while\s*\(\s*(?:0|false)\s*\)", body, re.S)
-        match = match or re.fullmatch(r"\(\s*void\s*\)\s*(.*)", body, re.S)
-        if not match and body[:1] in ("(", "{"):
-            whole = CText("", body).closing(0) == len(body) - 1
-            match = re.fullmatch(r"[({](.*)[)}]", body, re.S) if whole else None
-        if not match:
-            return body
-        body = match.group(1)
-
-
-Function = tuple[str, str, list[str], int, int]
-
-
-def functions(text: CText) -> list[Function]:
-    """(name, head, parameters, { and }) of each function that a file defines."""
-    if text.functions is None:
-        text.functions = list(_functions(text))
-    return text.functions
-
-
-def _functions(text: CText):
-    at = 0
-    while True:
-        opening = text.code.find("{", at)
-        closing = text.closing(opening) if opening >= 0 else -1
-        if closing < 0:
-            return
-        at = closing + 1
-        last = text.last_before(opening)
-        begun = text.opening(last) if text.code[last : last + 1] == ")" else -1
-        end = text.last_before(begun) + 1 if begun >= 0 else 0
-        start = end
-        while start > 0 and (text.code[start - 1].isalnum() or text.code[start - 1] == "_"):
-            start -= 1
-        if start < end:
-            back = max(text.code.rfind(c, 0, start) for c in ";}")
-            parameters = [p.strip() for p in text.code[begun + 1 : last].split(",")]
-            head = text.code[back + 1 : start]
-            yield text.code[start:end], head, parameters, opening, closing
-
-
 def _learn_functions(text: CText, names: Names, written: Written) -> bool:
     new = False
     for name, head, parameters, opening, closing in functions(text):
-        template = _does(text.code[opening + 1 : closing].strip(), text.path, names)
+        template = operation_of(text.code[opening + 1 : closing].strip(), text.path, names)
         if not template or name in PTHREAD:
             continue
         own = tuple((re.findall(r"\w+", p) or [""])[-1] for p in parameters)
@@ -325,116 +258,6 @@ def _learn_functions(text: CText, names: Names, written: Written) -> bool:
             written.kept[name] = (kind, template.mutex)
             names.add("", name, Template(name, own, ", ".join(own)))  # for macros over it
     return new
-
-
-def _does(body: str, path: str, names: Names) -> Template | None:
-    """The one operation that is all that a function's body does."""
-    checked = _checked(re.sub(r"\breturn\b[^;()]*;\s*$", "", body), path, names)
-    if checked:
-        return checked if checked.function in PTHREAD else None
-    call = _CALL
-    spins = [
-        rf"while\s*\(\s*{call}\s*{BUSY}\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
-        rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*{BUSY}\)\s*;",
-    ]
-    for pattern in spins:
-        match = re.fullmatch(pattern + _RETURN, body, re.S)
-        known = names.operation(path, match.group(1)) if match else None
-        if known and known.function == TRYLOCK:
-            return Template(LOCK, (), known.over(_arguments(match.group(2))))
-    match = re.match(rf"(?:return\s+|(?:const\s+)?int\s+\w+\s*=\s*)?{call}\s*;", body, re.S)
-    known = names.operation(path, match.group(1)) if match else None
-    if not known:
-        return None
-    at = match.end()
-    while at < len(body.rstrip()):
-        check = _CHECK.match(body, at)
-        if not check:
-            return None
-        at = check.end()
-    return Template(known.function, (), known.over(_arguments(match.group(2))))
-
-
-def _checked(body: str, path: str, names: Names) -> Template | None:
-    """The operation in `if (CALL) complain();`, in `int x = CALL; if (x) complain();`, or in an
-    expression, such as `CALL && (complain(), 0)`: what is done where a mutex could not be taken is
-    left out, if it does not lock itself."""
-    call, unequal, otherwise = _CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
-    direct = re.fullmatch(
-        rf"if\s*\((?:\s*(?:un)?likely\s*\()?\s*(!?)\s*\(?\s*{call}{unequal}[)\s]*\)\s*{otherwise}",
-        body,
-        re.S,
-    )
-    if direct:
-        negated, name, arguments, complaint = direct.groups()
-    else:
-        variable = rf"(?:int\s+)?(?P<status>\w+)\s*=\s*{call}\s*;\s*"
-        tested = rf"if\s*\(\s*(?P=status){unequal}\)\s*{otherwise}"
-        within = rf"(?:int\s+\w+\s*;\s*)?if\s*\(\s*\((?P<status>\w+)\s*=\s*\(*{call}"
-        within += rf"[\s)]*{unequal}\)"
-        stored = re.fullmatch(variable + tested, body, re.S)
-        stored = stored or re.fullmatch(rf"{within}\s*{otherwise}", body, re.S)
-        within_one = _checked_expression(_unwrapped(body))
-        if stored:
-            _, name, arguments, complaint = stored.groups()
-            negated = ""
-        elif within_one:
-            name, arguments, complaint, negated = within_one
-        else:
-            return None
-    known = names.operation(path, name) or _condition(names.get(path, name))
-    locks = any(names.get(path, word) for word in re.findall(r"\w+", complaint))
-    if not known or known.function == TRYLOCK or known.negated != bool(negated) or locks:
-        return None
-    return Template(known.function, (), known.over(_arguments(arguments)))
-
-
-def _condition(known: Template | None) -> Template | None:
-    return known if known and known.function.startswith("pthread_cond_") else None
-
-
-def _checked_expression(body: str) -> tuple[str, str, str, bool] | None:
-    """Of `CALL && complaint`, `CALL == 0 || complaint` and `CALL ? complaint : 0` the call's name
-    and arguments, the complaint, and whether the call is to be true where it succeeds."""
-    parts = re.split(r"(&&|\|\||[?:;,])", CText("", body).level(0, len(body)))
-    between, at, starts = parts[1::2], 0, []
-    for part in parts:
-        starts.append(at)
-        at += len(part)
-    if between == ["?", ":"]:
-        fails, succeeds = body[starts[2] : starts[3]], body[starts[4] :]
-        if re.fullmatch(r"[\s()]*(?:void\s*\))?[\s()\d]*", fails):
-            fails, succeeds, between = succeeds, fails, ["||"]
-        if not re.fullmatch(r"[\s()]*(?:void\s*\))?[\s()\d]*", succeeds):
-            return None
-    elif between and set(between) in ({"&&"}, {"||"}):
-        fails = body[starts[2] :]
-    else:
-        return None
-    tested = re.fullmatch(
-        rf"\s*(!?)\s*{_CALL}\s*(?:([!=])=\s*0\s*)?", _unwrapped_test(body[: starts[1]]), re.S
-    )
-    if not tested:
-        return None
-    negated = (tested[1] == "!") != (tested[4] == "=")
-    return tested[2], tested[3], fails, negated != (between[0] == "||")
-
-
-def _unwrapped_test(test: str) -> str:
-    """A condition without brackets and likely() around it."""
-    test = re.sub(r"^\s*(?:un)?likely\s*(?=\()", "", test)
-    return bare(re.sub(r"^\s*__builtin_expect\s*\((.*),\s*[01]\s*\)\s*$", r"\1", test).strip())
-
-
-def _arguments(brackets: str) -> list[str]:
-    return [bare(argument) for argument in CText("", brackets).arguments(0)]
-
-
-def bare(argument: str) -> str:
-    """Without brackets around all of it: lock and unlock are to be of the same expression."""
-    while argument.startswith("(") and CText("", argument).closing(0) == len(argument) - 1:
-        argument = argument[1:-1].strip()
-    return argument
 
 
 def _learn_constants(text: CText, names: Names, sources: dict, understood: set) -> bool:

@@ -312,6 +312,16 @@ def test_several_processes_in_1200_pixels(tmp_path, visit):
     assert shown.evaluate(
         "named({shared: ['x'], called: 'a', also_called: ['b', 'c', 'd', 'e']})"
     ) == ("a = b = c = d = 1 more")
+    last = {"thread": "x/1", "last": 7, "waited_ns": 3000, "others_waited_ns": 4_000_000}
+    for arrivals, ends in (([last], []), ([], [last]), ([], [])):
+        assert shown.evaluate(
+            "(lock) => cameLast(lock).map((x) => [...x.querySelectorAll('caption, tbody td')]"
+            ".map((cell) => cell.textContent))",
+            {"arrivals": arrivals, "region_ends": ends},
+        ) == [
+            *[["Who came last here", "x/1", "7", "3.00 µs"] for _ in arrivals],
+            *[["Who came last at the end", "x/1", "7", "4.00 ms"] for _ in ends],
+        ]
     shown.click("#processes tr:nth-child(3) button")
     assert shown.inner_text("#about").startswith("process 102,")
     parts = shown.eval_on_selector_all(
@@ -320,6 +330,16 @@ def test_several_processes_in_1200_pixels(tmp_path, visit):
     assert parts[:2] == ["Who waited", "Who held it meanwhile"]
     assert "Waits by thread: 12" in parts
     assert shown.evaluate(TOO_WIDE) == []
+
+
+def test_what_has_nothing_to_show_is_not_there(tmp_path, visit, page):
+    builder = RecordBuilder()
+    builder.thread(10)
+    target = tmp_path / "quiet.html"
+    assert run_cli("report", builder.write(tmp_path / "q"), "--html", target).returncode == 0
+    for path, is_there in ((target, False), (page, True)):
+        shown = visit(path)
+        assert [shown.is_visible(part) for part in ("#findings", "#blocks")] == [is_there] * 2
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ wrong."""
 import json
 
 import pytest
-from test_transactionalize import run, run_rewritten, transactionalize
+from rewriting import run, run_rewritten, transactionalize
 
 from syncopate.transactionalize.callgraph import WAITING
 

@@ -3,7 +3,7 @@
 import importlib.util
 
 import pytest
-from test_transactionalize import ROOT
+from rewriting import ROOT
 
 
 def part(name: str):

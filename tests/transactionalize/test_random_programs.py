@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import random_program
-from test_transactionalize import NATIVE, ROOT, SECONDS, transactionalize
+from rewriting import NATIVE, ROOT, SECONDS, transactionalize
 
 WAYS = [
     [], ["--atomic"], ["--words", "m1|m4"], ["--atomic", "--words", "m0"],

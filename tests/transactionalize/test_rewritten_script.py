@@ -4,7 +4,7 @@ import argparse
 import importlib.util
 
 import pytest
-from test_transactionalize import NATIVE, ROOT
+from rewriting import NATIVE, ROOT
 
 MAKEFILE = """
 all: count

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from test_transactionalize import NATIVE, PROGRAMS, ROOT, SECONDS, transactionalize
+from rewriting import NATIVE, PROGRAMS, ROOT, SECONDS, transactionalize
 
 FILES = ["stages.c", "stages_more.c", "stages.h"]
 STAGES = ["ip", "callable", "max", "lib", "oncommit"]

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from test_transactionalize import NATIVE, PROGRAMS, SECONDS, run, transactionalize
+from rewriting import NATIVE, PROGRAMS, SECONDS, run, transactionalize
 
 WORDS = "^item_(locks|global_lock)$"
 

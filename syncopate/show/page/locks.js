@@ -100,6 +100,15 @@ function fairness(lock) {
   return [folded, soft(said + more, "p")];
 }
 
+/* At barriers of OpenMP, and at the end of its regions, where the run-time's own barrier is. */
+function cameLast(lock) {
+  const table = (title, rows, [heading, field]) => rows.length ? [newTable(title, [
+    ["Thread", (t) => t.thread, true], ["Last", (t) => number(t.last)],
+    [heading, (t) => duration(t[field])]], rows)] : [];
+  return [...table("Who came last here", lock.arrivals, ["Waited", "waited_ns"]),
+    ...table("Who came last at the end", lock.region_ends, ["Others waited", "others_waited_ns"])];
+}
+
 function facts(lock) {
   const lines = Object.entries(lock.waits).map(([kind, w]) =>
     `${spaced(kind)}: ${several(w.count, "wait")}, mean ` +
@@ -146,7 +155,8 @@ function detail(lock) {
   const link = element("a", { href: linkTo(lock), textContent: "Link to this lock" });
   return [...facts(lock), ...predictions(lock),
     element("div", { className: "stacks" }, stackList("Who waited", lock.waiters), ...held),
-    element("div", { className: "stacks" }, ...charts), ...graph, ...fairness(lock), link];
+    element("div", { className: "stacks" }, ...charts), ...graph, ...cameLast(lock),
+    ...fairness(lock), link];
 }
 
 const LOCKS = ["mutex", "rwlock", "spinlock"];

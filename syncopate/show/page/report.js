@@ -9,6 +9,7 @@ function fillBlocks(every) {
     ["Share", (b) => percent(total ? b.ns / total : 0)]];
   const rows = blocks.slice(0, every ? blocks.length : FEW);
   fillTable(at("blocks"), columns, rows);
+  at("blocks").closest("section").hidden = !blocks.length;
   at("more").hidden = rows.length === blocks.length;
   at("more").textContent = `Show all ${number(blocks.length)}`;
   at("more").onclick = () => {
@@ -65,6 +66,7 @@ function fillHeader(record) {
     `, ${data.processors[current]}`;
   at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));
   at("findings").replaceChildren(...record.findings.map(finding));
+  at("findings").hidden = !record.findings.length;
   at("notes").replaceChildren(...[...data.open[current], ...record.notes].map((note) =>
     element("div", { className: "note", textContent: note })));
   const whose = process.only_openmp ? "time of these threads" : "thread time";

@@ -25,7 +25,7 @@ def server(command: list[str], environ: dict[str, str], log: str):
     with open(log, "w", encoding="utf-8") as out:
         running = subprocess.Popen(
             [*command, *options], env={**os.environ, **environ}, stdout=out, stderr=out,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=_hears_ctrl_c,
         )  # fmt: skip
         try:
             _wait_for(port, running)
@@ -36,6 +36,11 @@ def server(command: list[str], environ: dict[str, str], log: str):
             status = running.wait(SECONDS)
     if status not in (0, 128 + signal.SIGINT, -signal.SIGINT):
         raise RuntimeError(f"{' '.join(command)}: exit status {status}; see {log}")
+
+
+def _hears_ctrl_c() -> None:
+    """Also where this script was started in the background, by a shell that lets it ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _wait_for(port: int, running: subprocess.Popen) -> None:

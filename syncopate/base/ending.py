@@ -76,7 +76,7 @@ def _wake(told: int) -> None:
     that comes as the thread begins to wait, or that the kernel gives to another thread, would be
     run when the wait is over. So the main thread gets it until it has run."""
     while numbers := os.read(told, 1):
-        while numbers[0] in (signal.SIGINT, *ENDING) and not _came:
+        while not _came and signal.getsignal(numbers[0]) is _interrupt:
             time.sleep(LOOKS)
             if not _came:
                 signal.pthread_kill(_main, numbers[0])

@@ -93,6 +93,17 @@ while status == 0:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 print(step, status)
 """
+OF_ITS_OWN = """
+import os, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import ending
+came = []
+ending.as_interrupts()
+signal.signal(int(sys.argv[2]), lambda number, _: came.append(number))
+os.kill(os.getpid(), int(sys.argv[2]))
+time.sleep(10 * ending.LOOKS)
+print(len(came))
+"""
 STILL_WRITES = """
 import subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -192,6 +203,12 @@ def test_a_signal_that_comes_as_the_main_thread_begins_to_wait_ends_it(number, w
         with contextlib.suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGKILL)
         started.wait()
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_handler_of_a_commands_own_runs_once(number):
+    command = [sys.executable, "-c", OF_ITS_OWN, str(ROOT), str(int(number))]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"1\n"
 
 
 def test_a_signal_at_any_call_of_a_pool_leaves_no_file(tmp_path):

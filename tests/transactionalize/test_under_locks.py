@@ -1,5 +1,6 @@
 """under_locks.py of integrations/memcached sees each wrong answer, and each test that fails."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,7 @@ def under_locks(folder: Path, name: str, text: str, seconds: str):
         capture_output=True,
         text=True,
         timeout=120,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # as in the background
     )
 
 

@@ -43,15 +43,16 @@ def as_nobody(ask) -> list:
 
 
 def test_perf_events_are_what_the_kernel_documents():
-    """Documentation/admin-guide/sysctl/kernel.rst: at 2 users count their own programs. Level 3 is
-    Debian's, and allows nothing."""
+    """Documentation/admin-guide/sysctl/kernel.rst: at 2 users count their own programs. What 3 is,
+    the kernel's makers do not say: with Debian's it allows nothing."""
     status = machine.read("/proc/self/status") or ""
     level = machine.read("/proc/sys/kernel/perf_event_paranoid")
     if "Seccomp:\t0" not in status or level is None:
         pytest.skip("a filter of system calls decides here, or the kernel counts nothing")
     allowed, told = as_nobody(perfevents.allowed)
-    assert allowed == (int(level) <= 2)
-    assert ("programs, not the kernel" in told) == (int(level) == 2)
+    if int(level) <= 2:
+        assert allowed
+        assert ("programs, not the kernel" in told) == (int(level) == 2)
     finding = machine.Finding(*as_nobody(machine._perf))
     assert ("perf(1) may measure" in finding.meaning) == allowed
 

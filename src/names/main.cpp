@@ -25,11 +25,14 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "names/file.h"
 
 namespace syncopate::names {
 namespace {
+
+constexpr std::size_t most_offsets = 8;  // of pointers one behind the other
 
 class answer {
  public:
@@ -92,8 +95,11 @@ void reply(const std::string& question, file& of, answer& to) {
     case 'v': tell(to, of.parts().variable(address, std::strtoull(end, &end, 16))); break;
     case 'p': {
       const auto number = static_cast<unsigned>(std::strtoul(end, &end, 10));
-      const std::uint64_t offset = std::strtoull(end, &end, 16);
-      tell(to, of.parts().parameter(address, number, offset, std::strtoull(end, &end, 16)));
+      const std::uint64_t bytes = std::strtoull(end, &end, 16);
+      std::vector<std::uint64_t> offsets;
+      while (*end != '\0' && offsets.size() < most_offsets)
+        offsets.push_back(std::strtoull(end, &end, 16));
+      tell(to, of.parts().parameter(address, number, bytes, offsets));
       break;
     }
     default: break;

@@ -7,7 +7,8 @@
 namespace syncopate::names {
 namespace {
 
-constexpr int deepest = 32;  // members within members: more is damage
+constexpr int deepest = 32;      // members within members: more is damage
+constexpr int most_types = 200;  // looked at for one pointer, likewise
 
 std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
@@ -126,6 +127,15 @@ bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& f
   return false;
 }
 
+// Where a function begins; of one in several parts, as with a cold one, that is where the first of
+// its ranges does (DWARF 5, section 2.18).
+std::optional<Dwarf_Addr> entry_of(Dwarf_Die* function) {
+  Dwarf_Addr entry, base, end;
+  if (dwarf_entrypc(function, &entry) == 0) return entry;
+  if (dwarf_ranges(function, 0, &base, &entry, &end) > 0) return entry;
+  return {};
+}
+
 // A type's name with those of the namespaces and classes around it.
 std::string full_name(Dwarf_Die* type) {
   std::string name = name_of(type);
@@ -160,6 +170,47 @@ std::optional<place> member(Dwarf_Die pointer, std::uint64_t offset, std::uint64
   return found;
 }
 
+bool is_pointer(Dwarf_Die* type) {
+  const int tag = dwarf_tag(type);
+  return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type;
+}
+
+// The pointer or reference that lies at `offset` in a value of `type`. An empty class seems to have
+// it, too, so that several ways are looked at: of at most `left` types.
+std::optional<Dwarf_Die> pointer_at(Dwarf_Die type, std::uint64_t offset, int& left) {
+  const auto plain = peeled(type);
+  if (!plain || left-- <= 0) return {};
+  Dwarf_Die of = *plain;
+  if (is_pointer(&of)) return offset == 0 ? plain : std::nullopt;
+  const int kind = dwarf_tag(&of);
+  Dwarf_Die child;
+  if ((kind != DW_TAG_structure_type && kind != DW_TAG_class_type) || dwarf_child(&of, &child))
+    return {};
+  do {
+    const int tag = dwarf_tag(&child);
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    const auto at = number(&child, DW_AT_data_member_location);
+    const auto part = type_of(&child);
+    if (!at || !part || offset < *at || offset - *at >= size_of(*part)) continue;
+    if (auto found = pointer_at(*part, offset - *at, left)) return found;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return {};
+}
+
+// Of what a pointer points to, the member at the last offset; before that, at each offset there is
+// a pointer to what the next one is in.
+std::optional<place> member(Dwarf_Die pointer, const std::vector<std::uint64_t>& offsets,
+                            std::uint64_t bytes) {
+  for (std::size_t i = 0; i + 1 < offsets.size(); i++) {
+    const auto target = type_of(&pointer);
+    int left = most_types;
+    const auto next = target ? pointer_at(*target, offsets[i], left) : std::nullopt;
+    if (!next) return {};
+    pointer = *next;
+  }
+  return offsets.empty() ? std::nullopt : member(pointer, offsets.back(), bytes);
+}
+
 }  // namespace
 
 members::members(Dwarf* dwarf) {
@@ -184,7 +235,8 @@ std::optional<place> members::variable(std::uint64_t address, std::uint64_t byte
 }
 
 std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
-                                        std::uint64_t offset, std::uint64_t bytes) {
+                                        std::uint64_t bytes,
+                                        const std::vector<std::uint64_t>& offsets) {
   const auto known = functions_.find(function);
   Dwarf_Die child;
   if (known == functions_.end() || dwarf_child(&known->second, &child)) return {};
@@ -196,14 +248,14 @@ std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
     if (!plain) return {};
     Dwarf_Die of = *plain;
     const int tag = dwarf_tag(&of);
-    const bool points = tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type;
+    const bool points = is_pointer(&of);
     // Each of these takes one register, so that the ones behind them are in the next.
     if (!points && tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return {};
     if (tag == DW_TAG_base_type) {
       const auto encoding = number(&of, DW_AT_encoding);
       if (size_of(of) > 8 || !encoding || *encoding == DW_ATE_float) return {};
     }
-    if (index++ == wanted) return points ? member(of, offset, bytes) : std::nullopt;
+    if (index++ == wanted) return points ? member(of, offsets, bytes) : std::nullopt;
   } while (dwarf_siblingof(&child, &child) == 0);
   return {};
 }
@@ -215,8 +267,7 @@ void members::collect(Dwarf_Die* parent, int depth) {
     switch (dwarf_tag(&child)) {
       case DW_TAG_variable: add_variable(child); break;
       case DW_TAG_subprogram: {
-        Dwarf_Addr entry;
-        if (dwarf_entrypc(&child, &entry) == 0) functions_.emplace(entry, child);
+        if (const auto entry = entry_of(&child)) functions_.emplace(*entry, child);
         collect(&child, depth + 1);
         break;
       }

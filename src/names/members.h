@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace syncopate::names {
 
@@ -23,9 +24,10 @@ class members {
   // The member of at most `bytes` bytes that begins at a link-time address, as ".stats.lock",
   // "[3].lock" or "" for the whole variable.
   std::optional<place> variable(std::uint64_t address, std::uint64_t bytes);
-  // The same in what the function's parameter points to, as "TYPE::MEMBERS".
-  std::optional<place> parameter(std::uint64_t function, unsigned wanted, std::uint64_t offset,
-                                 std::uint64_t bytes);
+  // The same in what the function's parameter points to, as "TYPE::MEMBERS", at the last of these
+  // offsets; at each of those before it lies a pointer to what the next one is in.
+  std::optional<place> parameter(std::uint64_t function, unsigned wanted, std::uint64_t bytes,
+                                 const std::vector<std::uint64_t>& offsets);
 
  private:
   void collect(Dwarf_Die* parent, int depth);

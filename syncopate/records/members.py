@@ -17,7 +17,7 @@ from syncopate.records.recordformat import CREATED, MUTEX, Lock
 from syncopate.symbols import debugmembers
 from syncopate.symbols.debugmembers import Member
 from syncopate.symbols.machinecode import Instruction, Program, plain_symbol
-from syncopate.symbols.registers import PARAMETERS, parameter_passed
+from syncopate.symbols.registers import PARAMETERS, STATIC, origin
 from syncopate.symbols.symbols import CodePlace
 
 # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_cond_t, pthread_barrier_t, sem_t
@@ -69,7 +69,7 @@ class Members:
     def _in_object(self, lock: Lock, size: int) -> Named | None:
         stack = lock.create_stack if lock.flags & CREATED else lock.first_stack
         found, inner = None, None
-        register, offset = "", 0
+        register, offsets = "", (0,)
         for place in own_places(self._of, stack)[:MOST_CALLERS]:
             call = self._call(place)
             if call is None:
@@ -80,18 +80,22 @@ class Members:
             if not register or (inner is not None and call.target != inner):
                 break
             function = self._program(place.path).function(place.function)
-            passed = parameter_passed(function, call, register)
-            if passed is None:
+            passed = origin(function, call, register)
+            if passed is None or passed.root == STATIC:
                 break
             inner = place.function
-            number, more = passed
-            offset += more
+            offsets = (*passed.offsets[:-1], passed.offsets[-1] + offsets[0], *offsets[1:])
             member = debugmembers.of_parameter(
-                self._names, place.path, place.function, number, offset, size
+                self._names,
+                place.path,
+                place.function,
+                PARAMETERS.index(passed.root),
+                offsets,
+                size,
             )
             if member is not None:
                 found = member
-            register = PARAMETERS[number]
+            register = passed.root
         return found and Named(found.name, _place(found))
 
     def _program(self, path: str) -> Program:

@@ -282,7 +282,8 @@ class SectionCode:
         text = f"what lies {behind} the lock's address"
         if write.member:
             names, (function, number, offset) = self._of.symbolizer.names, write.member
-            member = debugmembers.of_parameter(names, place.path, function, number, offset, WORD)
+            of = place.path, function, number, (offset,), WORD
+            member = debugmembers.of_parameter(names, *of)
             text = member.name if member else text
         frames = self._of.symbolizer.frames(write.at.following + place.bias)
         frame = telling(frames) or frames[0]

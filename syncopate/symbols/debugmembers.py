@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from syncopate.base.shown import shown
 from syncopate.symbols.names import Names
+
+MOST_OFFSETS = 8  # main.cpp has the same
 
 
 class Member(NamedTuple):
@@ -23,10 +26,14 @@ def of_variable(names: Names, path: str, address: int, size: int) -> Member | No
 
 
 def of_parameter(
-    names: Names, path: str, function: int, number: int, offset: int, size: int
+    names: Names, path: str, function: int, number: int, offsets: Sequence[int], size: int
 ) -> Member | None:
-    """The member that lies there in what a function's parameter points to."""
-    return _asked(names, path, f"p {function:x} {number} {offset:x} {size:x}")
+    """The member that lies at the last offset, where at each one before that there is a pointer to
+    what the next one is in; the first one is in what the function's parameter points to."""
+    if min(offsets) < 0 or len(offsets) > MOST_OFFSETS:
+        return None
+    places = " ".join(f"{each:x}" for each in offsets)
+    return _asked(names, path, f"p {function:x} {number} {size:x} {places}")
 
 
 def _asked(names: Names, path: str, question: str) -> Member | None:

@@ -14,7 +14,10 @@ from syncopate.symbols.machinecode import Function, Instruction
 
 PARAMETERS = ("%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9")  # of the System V ABI
 _KEPT = {"%rbx", "%rbp", "%r12", "%r13", "%r14", "%r15"}  # over calls
-_SLOT = re.compile(r"-?0x[0-9a-f]+\(%rbp\)$")
+_SLOT = re.compile(r"(-?0x[0-9a-f]+)?\((%rbp|%rsp)\)$")
+_WIDE = re.compile(r"v?mov\w*(ps|pd|dqa|dqu)\d*$|v?lddqu|rep")  # may write more than a slot
+MOST_WIDE = 64  # bytes
+MOST_AT_END = 16  # instructions that take down a frame
 _BASE = re.compile(r"(-?0x[0-9a-f]+)?\((%r\w+)\)$")
 _IMPLICIT = re.compile(r"(rep|stos|movs|cmps|scas|lods|xchg|xadd|cmpxchg|mul|div|idiv|cqto|cltd|"
                        r"cpuid|rdtsc|syscall|loop|mulx)")  # fmt: skip
@@ -45,16 +48,6 @@ class Origin(NamedTuple):
 
 
 STATIC = ""  # its first offset is an address
-
-
-def parameter_passed(
-    function: Function, call: Instruction, register: str
-) -> tuple[int, int] | None:
-    """(number of the function's own parameter, offset): what `register` holds at this call."""
-    found = origin(function, call, register)
-    if found is None or found.root == STATIC or len(found.offsets) != 1 or found.offsets[0] < 0:
-        return None
-    return PARAMETERS.index(found.root), found.offsets[0]
 
 
 def origin(
@@ -128,6 +121,55 @@ def _is_kept(name: str) -> bool:
     return name in _KEPT or _SLOT.match(name) is not None
 
 
+def _is_slot(function: Function, operand: str) -> bool:
+    """Whether this is one place of the function's frame, wherever in it that is said."""
+    found = _SLOT.match(operand)
+    if not found:
+        return False
+    return function.has_frame_pointer if found[2] == "%rbp" else _is_frame_fixed(function)
+
+
+def _is_frame_fixed(function: Function) -> bool:
+    """Whether the stack pointer stays as it is from the function's first instructions to those that
+    take the frame down."""
+    order, _ = function.order()
+    begin = next(
+        (i for i, each in enumerate(order) if each.is_call or each.is_jump or each.is_conditional
+         or each.ends), 0,
+    )  # fmt: skip
+    changes = [i for i, each in enumerate(order) if _moves_stack(each)]
+    before = max((i for i in changes if i < begin), default=0)
+    if any("(%rsp)" in each.operands for each in order[:before]):
+        return False
+    for i in (i for i in changes if i > before):
+        for each in order[i : i + MOST_AT_END]:
+            if each.ends or each.is_jump:
+                break
+            if each.is_call or each.is_conditional or "(%rsp)" in each.operands:
+                return False
+            if each.name.startswith(("push", "sub")):
+                return False
+        else:
+            return False
+    return True
+
+
+def _moves_stack(each: Instruction) -> bool:
+    return each.name.startswith(("push", "pop", "leave", "enter")) or (
+        _operands(each.operands)[-1] == "%rsp" and not each.name.startswith(("cmp", "test"))
+    )
+
+
+def _is_written_otherwise(function: Function, slot: str) -> bool:
+    """Whether a wide write may reach a slot."""
+    at = int(_SLOT.match(slot)[1] or "0", 16)
+    for each in function.at.values():
+        wide = _WIDE.match(each.name) and _SLOT.match(_operands(each.operands)[-1])
+        if wide and -MOST_WIDE < int(wide[1] or "0", 16) - at < 8:
+            return True
+    return False
+
+
 def _only_setting(function: Function, name: str) -> int | None:
     """Where the function sets what it keeps, if it does that once, or in steps that nothing leads
     into: the last one. What it restores at its end does not count."""
@@ -135,7 +177,7 @@ def _only_setting(function: Function, name: str) -> int | None:
         each.name.startswith("lea") and _operands(each.operands)[0] == name
         for each in function.at.values()
     )
-    if is_shared:
+    if is_shared or (_SLOT.match(name) and _is_written_otherwise(function, name)):
         return None  # others may set it
     found = [
         each.address
@@ -198,8 +240,7 @@ def _before(function: Function, each: Instruction, value: Value) -> Value | None
     source = parts[0]
     if each.name in ("mov", "movq"):
         full = source.startswith("%r") and not re.search(r"\d[bwd]$", source)
-        is_slot = function.has_frame_pointer and _SLOT.match(source)
-        return (source, offset) if full or is_slot else None
+        return (source, offset) if full or _is_slot(function, source) else None
     if each.name in ("lea", "leaq") and (found := _BASE.match(source)):
         return (found[2], offset + int(found[1] or "0", 16)) if found[2] != "%rip" else None
     if each.name in ("add", "addq", "sub", "subq") and source.startswith("$"):

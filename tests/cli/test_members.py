@@ -10,7 +10,7 @@ from syncopate.base import paths
 from syncopate.symbols import debugmembers
 from syncopate.symbols.machinecode import Program, plain_symbol
 from syncopate.symbols.names import Names
-from syncopate.symbols.registers import parameter_passed
+from syncopate.symbols.registers import PARAMETERS, STATIC, origin
 from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = r"""
@@ -55,7 +55,8 @@ int main(int argc, char** argv) { if (argc > 9) { struct cache* c = malloc(sizeo
 """
 EXPECTED = {
     "whole": "cache::table_lock", "second": "cache::of[1].guard", "loop": "cache::log_lock",
-    "either": None, "behind": None, "walks": None, "floats": None, "chosen": None,
+    "either": None, "behind": "cache::log_lock", "walks": None, "floats": None,
+    "chosen": "cache::log_lock",
 }  # fmt: skip
 TOOLS = paths.find(paths.NAMES_TOOL) and shutil.which("objdump")
 
@@ -83,10 +84,13 @@ def test_the_member_that_a_function_locks(request, program, name):
         for each in function.at.values()
         if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"
     ]
-    passed = [parameter_passed(function, call, "%rdi") for call in calls]
-    names = Names()
-    asked = [debugmembers.of_parameter(names, str(program), start, *each, 40)
-             for each in passed if each]  # fmt: skip
+    passed = [origin(function, call, "%rdi") for call in calls]
+    names, path = Names(), str(program)
+    asked = [
+        debugmembers.of_parameter(names, path, start, PARAMETERS.index(of.root), of.offsets, 40)
+        for of in passed
+        if of and of.root != STATIC
+    ]
     told = {member.name for member in asked if member}
     if name == "either" and len(calls) == 2:  # the compiler made two ways of it
         assert told <= {"cache::table_lock", "cache::log_lock"}
@@ -172,3 +176,49 @@ def test_a_member_behind_a_class_of_the_programs_own(tmp_path):
     assert lock["member"] == "db::Table::table_mutex_"
     assert lock["declared"] == "table.cpp:24"
     assert lock["called"].startswith("db::Table::table_mutex_ at ")
+
+
+INLINED = r"""
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+#include <unistd.h>
+struct Other { long before[9]; std::mutex guard; };
+class Registry {
+  Other other_;
+  mutable std::mutex mutex_;
+  std::list<std::string> all_;
+ public:
+  void add(long n) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    usleep(1000);  // the others wait meanwhile
+    all_.push_back("a name that needs memory of its own: " + std::to_string(n));
+    if (all_.size() > 10) all_.clear();
+  }
+};
+int main() {
+  Registry local;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; t++)
+    threads.emplace_back([&local] { for (long n = 0; n < 30; n++) local.add(n); });
+  for (auto& each : threads) each.join();
+}
+"""
+
+
+@pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
+@pytest.mark.parametrize(("compiler", "level"), [("g++", "-O2"), ("g++", "-O3"),
+                                                 ("clang++", "-O2")])  # fmt: skip
+def test_a_member_reached_by_what_a_lambda_captured(tmp_path, compiler, level):
+    """All is inlined into the thread's function, which has a part elsewhere for exceptions: the
+    object is behind a pointer in what that is called with."""
+    (tmp_path / "registry.cpp").write_text(INLINED)
+    source = ["-pthread", "-x", "c++", tmp_path / "registry.cpp"]
+    program = compile_c("", tmp_path / "registry", level, "-g", *source, compiler=compiler)
+    record = tmp_path / "rec"
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    locks = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
+    members = [each["member"] for each in locks if each["object"] == "mutex" and each["waited_ns"]]
+    assert members == ["Registry::mutex_"]

@@ -108,7 +108,7 @@ def test_light_weight_locks_of_postgresql_are_told_by_who_takes_them():
 
     waits = {1: [wait(1, 1, 300), wait(1, 1, 300), wait(1, 2, 200)], 2: [wait(2, 3, 500)]}
     locks = [
-        Lock(known, 0x5000 * known, recordformat.SEMAPHORE, 0, 0, 0, known, 0, 0, 0, 0, ())
+        Lock(known, 0x5000 * known, recordformat.SEMAPHORE, 0, 0, 0, known, 0, 0, 0, 0, 0, ())
         for known in waits
     ]
     parked_at, new = parked.of(locks, waits.__getitem__, lambda lock: [], frames)
@@ -126,7 +126,7 @@ def test_an_rwlock_of_rusts_is_one_lock():
     base = 0x5000
 
     def lock(known: int, at: int) -> Lock:
-        return Lock(known, at, FUTEX, 0, 0, 0, known, 0, 0, 0, 0, ())
+        return Lock(known, at, FUTEX, 0, 0, 0, known, 0, 0, 0, 0, 0, ())
 
     def frames(stack: int) -> list[Frame]:
         side = "read" if stack == 1 else "write"

@@ -232,7 +232,7 @@ def test_files_that_are_no_elf_have_no_symbols(tmp_path):
 
 
 def lock(number: int, address: int, flags=0, create=0, first=0) -> Lock:
-    return Lock(number, address, 1, 0, flags, create, first, 0, 0, 0, 0, (0,) * 46)
+    return Lock(number, address, 1, 0, flags, create, first, 0, 0, 0, 0, 0, (0,) * 46)
 
 
 def test_locks_are_named_by_variable_array_and_place(program):

@@ -15,6 +15,7 @@ LEAST_SHARE = 0.05  # of what is lost to locks: what is below cannot be told fro
 USE_NS = 50  # of a lock and its release, about, where nobody waits
 LEAST_USING = 0.01  # of all thread time: where locks are used less, cheaper ones gain nothing
 LEAST_AT_BARRIER = 0.05  # of all thread time: most of such waits is for work, not for waking
+MOSTLY = 0.5  # of its life
 MOST_LOCKS = 4
 MOST_BARRIERS = 2
 MOST_SITES = 8  # of one group of locks
@@ -59,6 +60,25 @@ def are_used_much(analysis: Analysis, thread_time: int) -> bool:
     nanoseconds."""
     uses = sum(lock.acquisitions for group in analysis.groups for lock in group.locks)
     return uses * USE_NS >= LEAST_USING * thread_time > 0
+
+
+def threads_at_once(analysis: Analysis) -> int:
+    """The most threads that there were at one time, without those that hardly did more than wait
+    for others to end: they want no processor."""
+    waited: Counter[int] = Counter()
+    for group in analysis.groups:
+        for thread, sums in group.by_thread.items() if "join" in group.kinds else ():
+            waited[thread] += sums.total
+    changes = []
+    for index, thread in analysis.threads.items():
+        life = analysis.life(index)
+        if waited[index] < MOSTLY * life:
+            changes += [(thread.start_ticks, 1), (thread.start_ticks + life, -1)]
+    found = alive = 0
+    for _, change in sorted(changes):  # at one time, ends first
+        alive += change
+        found = max(found, alive)
+    return found
 
 
 def hot_barriers(analysis: Analysis, program: str, thread_time: int) -> list[HotLock]:

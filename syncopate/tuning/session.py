@@ -125,7 +125,8 @@ class Session:
         self.locks = dict(enumerate(hot))
         much = hotlocks.are_used_much(analysis, analysis.ns(time_of_all))
         worth = self.lost >= hotlocks.LEAST_LOST or much
-        oversubscribed = len(analysis.threads) > analysis.record.header.processors
+        processors = analysis.record.header.processors
+        oversubscribed = hotlocks.threads_at_once(analysis) > processors
         return Ground(
             names=self._worth_trying(oversubscribed) if worth else [],
             hot=self._named(MUTEX),

@@ -45,6 +45,7 @@ def _advice(found: dict, lock: dict) -> dict:
     waits = [each for kind, each in lock["waits"].items() if kind in LOST_KINDS]
     return {
         "lock": found["lock"],
+        **{key: found[key] for key in ("called", "member", "declared")},
         **{key: lock[key] for key in OF_LOCK},
         "waits": sum(each["count"] for each in waits),
         "hold_mean_ns": lock["hold"] and lock["hold"]["mean_ns"],

@@ -11,8 +11,8 @@ from planted_record import MS, Planted, sleeps
 REPLAY = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 REPLAY /= "libexec/syncopate/replay.simulated"
 FIELDS = {
-    "lock", "named_by", "place", "site", "object", "members", "acquisitions", "lost_ns",
-    "lost_share", "waits", "hold_mean_ns", "gain_at_most", "reasons", "predictions",
+    "lock", "called", "member", "declared", "named_by", "place", "site", "object", "members", "acquisitions",
+    "lost_ns", "lost_share", "waits", "hold_mean_ns", "gain_at_most", "reasons", "predictions",
 }  # fmt: skip
 
 
@@ -44,6 +44,9 @@ def test_advice_for_tools(record):
     assert set(reason) == {"cause", "why", "do", "sure"}
     assert (reason["cause"], reason["sure"]) == ("sleeps", "certain")
     assert advice["predictions"] == []
+    finding = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["findings"][0]
+    called = ("called", "member", "declared")  # a tool calls a lock as the text does
+    assert [advice[key] for key in called] == [finding[key] for key in called]
     page = (ROOT / "docs/reference/report-schema.md").read_text()
     assert all(f"`{field}`" in page for field in FIELDS | set(of_record))
 

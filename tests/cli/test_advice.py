@@ -11,8 +11,9 @@ from planted_record import MS, Planted, sleeps
 REPLAY = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 REPLAY /= "libexec/syncopate/replay.simulated"
 FIELDS = {
-    "lock", "called", "member", "declared", "named_by", "place", "site", "object", "members", "acquisitions",
-    "lost_ns", "lost_share", "waits", "hold_mean_ns", "gain_at_most", "reasons", "predictions",
+    "lock", "called", "member", "declared", "named_by", "place", "site", "object", "members",
+    "acquisitions", "lost_ns", "lost_share", "waits", "hold_mean_ns", "gain_at_most", "reasons",
+    "predictions",
 }  # fmt: skip
 
 

@@ -152,13 +152,16 @@ class Candidate:
                     found.add((a, d))
         return pairs_of(closed(found, self.size))
 
-    def has_order_s(self, by_happens_before: bool) -> bool:
-        """[atomics.order] paragraph 4. by_happens_before: S has to be consistent with that, too."""
+    def has_order_s(self, of_execution: bool) -> bool:
+        """[atomics.order] paragraph 4. of_execution: S has to fit an order of execution, in which
+        a thread's operations follow each other, and reads what they read from."""
         events = self.events
         is_sc = [e.order == "sc" for e in events]
         fences = [e.index for e in events if e.kind == "F" and e.order == "sc"]
-        before = pairs_of(self.hb) if by_happens_before else self.strongly_before()
+        before = self.strongly_before()
         needed = {(a, b) for a, b in before if is_sc[a] and is_sc[b]}
+        if of_execution:
+            needed |= self.po | self.first | self.rf
         for a, b in pairs_of(self.eco):
             left = ([a] if is_sc[a] else []) + [f for f in fences if self.hb[f][a]]
             right = ([b] if is_sc[b] else []) + [f for f in fences if self.hb[b][f]]
@@ -194,7 +197,7 @@ class Counted:
     graphs: int  # consistent executions
     outcomes: set[tuple[int, ...]]
     thin_air: set[tuple[int, ...]]  # outcomes that only load buffering gives
-    weaker_s: set[tuple[int, ...]]  # outcomes that need an S against happens-before
+    other_s: set[tuple[int, ...]]  # outcomes that need an S of no order of execution
 
 
 def count(threads: list[list[str]]) -> Counted:
@@ -202,15 +205,15 @@ def count(threads: list[list[str]]) -> Counted:
     for c in candidates(threads):
         if not c.is_coherent():
             continue
-        if not c.has_order_s(by_happens_before=False):
+        if not c.has_order_s(of_execution=False):
             continue
         if c.from_thin_air():
             found.thin_air.add(c.outcome())
-        elif not c.has_order_s(by_happens_before=True):
-            found.weaker_s.add(c.outcome())
+        elif not c.has_order_s(of_execution=True):
+            found.other_s.add(c.outcome())
         else:
             found.graphs += 1
             found.outcomes.add(c.outcome())
-    found.weaker_s -= found.outcomes
-    found.thin_air -= found.outcomes | found.weaker_s
+    found.other_s -= found.outcomes
+    found.thin_air -= found.outcomes | found.other_s
     return found

@@ -1,18 +1,22 @@
 """The litmus tests on the explored machine, against every candidate execution of each.
 
     check.py EXPLORE_FUZZ TESTS.TXT
+    check.py EXPLORE_FUZZ --random SEED PROGRAMS
 
 For each test: the machine's outcomes are those of the consistent executions, but for what it does
-not model and the text says so; the outcome that the test is about is allowed or not as the text
-says; the executions are as many as it says, which is how many consistent ones there are, but for
-orders of seq_cst fences: the machine runs both of each, though the reads be the same.
+not model and the text says so; where it lacks orders of seq_cst, it says so, too; the outcome that
+the test is about is allowed or not as the text says; the executions are as many as it says, which
+is how many consistent ones there are, but for orders of seq_cst fences: the machine runs both of
+each, though the reads be the same. Of random programs the first two are looked at.
 """
 
+import random
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 
-from candidates import count
+from candidates import Counted, count
 
 
 @dataclass
@@ -53,31 +57,47 @@ def read_tests(path: str) -> list[Test]:
     return tests
 
 
-def read_found(text: str, tests: list[Test]) -> dict[str, tuple[int, set[tuple[int, ...]]]]:
-    """By name: executions; outcomes, of the variables only those that the test has."""
+@dataclass
+class Found:
+    executions: int
+    lacks_orders: bool
+    outcomes: set[tuple[int, ...]]  # of the variables only those that the test has
+
+
+def read_found(text: str, tests: list[Test]) -> dict[str, Found]:
+    """By name."""
     found = {}
     for test, line in zip(tests, text.splitlines(), strict=True):
         head, *outcomes = line.split("|")
-        name, executions = head.split()
+        name, executions, *lacks = head.split()
         assert name == test.name
         values = [tuple(map(int, each.split())) for each in outcomes]
         unused = 3 - len(test.places())
-        found[name] = (int(executions), {each[: len(each) - unused] for each in values})
+        outcomes = {each[: len(each) - unused] for each in values}
+        found[name] = Found(int(executions), lacks == ["orders"], outcomes)
     return found
 
 
-def complaints(test: Test, executions: int, outcomes: set[tuple[int, ...]]) -> list[str]:
-    counted = count(test.threads)
+def differences(found: Found, counted: Counted) -> list[str]:
     said = []
-    if outcomes != counted.outcomes:
+    if found.outcomes != counted.outcomes:
         said.append(
-            f"only on the machine: {sorted(outcomes - counted.outcomes)};"
-            f" only by the axioms: {sorted(counted.outcomes - outcomes)}"
+            f"only on the machine: {sorted(found.outcomes - counted.outcomes)};"
+            f" only by the axioms: {sorted(counted.outcomes - found.outcomes)}"
         )
-    shown = any(map(test.is_weak, outcomes))
+    if counted.other_s and not found.lacks_orders:
+        said.append(f"it does not say that orders of seq_cst lack: {sorted(counted.other_s)}")
+    return said
+
+
+def complaints(test: Test, found: Found) -> list[str]:
+    counted = count(test.threads)
+    executions = found.executions
+    said = differences(found, counted)
+    shown = any(map(test.is_weak, found.outcomes))
     if shown != (test.verdict == "allowed"):
         said.append(f"the weak outcome is {test.verdict}, but {'' if shown else 'not '}shown")
-    unmodeled = any(map(test.is_weak, counted.thin_air | counted.weaker_s))
+    unmodeled = any(map(test.is_weak, counted.thin_air | counted.other_s))
     if unmodeled != (test.verdict == "allowed, not modeled"):
         said.append(f"the weak outcome is {test.verdict}; it is unmodeled: {unmodeled}")
     if (executions, counted.graphs) != (test.executions, test.graphs):
@@ -88,16 +108,66 @@ def complaints(test: Test, executions: int, outcomes: set[tuple[int, ...]]) -> l
     return said
 
 
-def main() -> int:
-    program, path = sys.argv[1:]
-    tests = read_tests(path)
+def random_line(choose: random.Random) -> str:
+    kind = choose.choice("WWRRRXF")
+    orders = {"W": "rel", "R": "acq", "X": "acq_rel", "F": "acq_rel"}
+    # (Mostly such as make the difference.)
+    order = choose.choice(["sc", "sc", orders[kind], *(["rlx"] if kind != "F" else [])])
+    place = choose.choice("xy") if choose.random() < 0.9 else "z"
+    words = {"W": f"W {place} {choose.randint(1, 3)}", "X": f"X {place} {choose.randint(1, 3)}"}
+    return f"{words.get(kind, 'F' if kind == 'F' else f'R {place}')} {order}"
+
+
+def random_tests(seed: int, programs: int) -> list[Test]:
+    choose = random.Random(seed)
+    found = []
+    while len(found) < programs:
+        threads = [
+            [random_line(choose) for _ in range(choose.choice((1, 2, 2)))]
+            for _ in range(choose.choice((3, 3, 4)))
+        ]
+        places = {line.split()[1] for thread in threads for line in thread if line[0] != "F"}
+        if places == set("xyz"[: len(places)]):  # what the program tells of
+            found.append(Test(f"random{seed}_{len(found)}", threads))
+    return found
+
+
+def explored(program: str, path: str, tests: list[Test]) -> dict[str, Found]:
     done = subprocess.run(
-        [program, "--litmus", path], capture_output=True, text=True, check=True, timeout=100
+        [program, "--litmus", path], capture_output=True, text=True, check=True, timeout=600
     )
-    found = read_found(done.stdout, tests)
+    return read_found(done.stdout, tests)
+
+
+def check_random(program: str, seed: int, programs: int) -> int:
+    tests = random_tests(seed, programs)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        for test in tests:
+            threads = [f"  {'; '.join(thread)}" for thread in test.threads]
+            file.write("\n".join([test.name, *threads, ""]))
+        file.flush()
+        found = explored(program, file.name, tests)
+    wrong = lack = 0
+    for test in tests:
+        counted = count(test.threads)
+        lack += bool(counted.other_s)
+        for said in differences(found[test.name], counted):
+            print(f"{test.name}: {test.threads}: {said}")
+            wrong += 1
+    says = sum(each.lacks_orders for each in found.values())
+    print(f"{programs} programs, {wrong} differences; {lack} lack orders, {says} are said to")
+    return 1 if wrong or lack == 0 else 0
+
+
+def main() -> int:
+    program, path, *rest = sys.argv[1:]
+    if path == "--random":
+        return check_random(program, *map(int, rest))
+    tests = read_tests(path)
+    found = explored(program, path, tests)
     wrong = 0
     for test in tests:
-        for said in complaints(test, *found[test.name]):
+        for said in complaints(test, found[test.name]):
             print(f"{test.name}: {said}")
             wrong += 1
     print(f"{len(tests)} litmus tests, {wrong} differences")

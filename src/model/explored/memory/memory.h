@@ -19,9 +19,9 @@
 //   * seq_cst: one global view S. An access joins S for its location only, and raises S there; a
 //     fence joins S with the thread's view, both ways. With S in the order of execution these are
 //     exactly the four conditions of [atomics.order] paragraph 4.
-// Not modeled: cycles of program order and reads-from (load buffering), and total orders S that
-// contradict happens-before without contradicting strongly-happens-before (only programs that
-// access one location both with and without seq_cst can tell).
+// Not modeled: cycles of program order and reads-from (load buffering), and total orders S that are
+// no order of execution, in which threads' operations follow each other and reads what they read
+// from (only programs with weaker accesses, too, can tell: sc_orders.h).
 #pragma once
 
 #include "clock.h"
@@ -163,6 +163,7 @@ class memory {
     std::uint64_t time = 0;
   };
   thread& of(thread_index t) noexcept { return threads_[t]; }
+  [[nodiscard]] const thread& of(thread_index t) const noexcept { return threads_[t]; }
   void begin_thread(thread_index t, const thread* parent, thread_index parent_index);
   // The thread has done something that others may synchronize with: a new epoch begins.
   void tick(thread_index t) noexcept { ++threads_[t].happened.at[t]; }
@@ -228,10 +229,16 @@ class memory {
   [[nodiscard]] static word peek(address at, unsigned bytes) noexcept;
   static void poke(address at, unsigned bytes, word value) noexcept;
 
- private:
+  // In the modification order; and the newest message that the thread knows.
   [[nodiscard]] std::uint32_t position(message_id m) const noexcept {
     return m == 0 ? 0 : messages_[m].position;
   }
+  [[nodiscard]] message_id known(thread_index t, location_id id) const noexcept {
+    return seen(threads_[t], id);
+  }
+  [[nodiscard]] location_id locations() const noexcept { return static_cast<location_id>(used_); }
+
+ private:
   // How many messages, from the end, a thread may still name.
   [[nodiscard]] std::size_t reach(const location& l, message_id floor) const noexcept;
   void raise(message_id& entry, message_id to) const noexcept {

@@ -335,6 +335,7 @@ std::string summary(const verdict& v, const options& o) {
             (v.withheld.sequences ? ", broken only before they are read" : "");
   if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
+  if (v.sc_orders) text += ", not modeled: some orders of seq_cst";
   if (v.signals) text += ", not modeled: when and where signals come";
   text += believed(v) + not_seen(v);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
@@ -439,6 +440,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_array();
   if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
+  if (v.sc_orders) json.value("orders of seq_cst");
   if (v.signals) json.value("signals");
   json.end_array();
   json.key("believed");  // where annotations claim order that accesses do not give

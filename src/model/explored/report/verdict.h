@@ -70,6 +70,7 @@ struct verdict {
   unsigned threads = 0;
   bool transactions = false;          // some were begun
   bool load_buffering = false;        // could matter to the program (machine::note_load)
+  bool sc_orders = false;             // those that are not there could matter (sc_orders.h)
   bool signals = false;               // were sent that could come at other times, to other threads
   bool ignored = false;               // the program says of accesses that races of theirs are meant
   std::vector<place> believed;        // annotations that order what its accesses do not

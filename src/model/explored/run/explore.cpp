@@ -40,6 +40,7 @@ machine::machine(const options& o)
 
 void machine::begin_threads() {
   memory_.reset();
+  sc_orders_.forget();
   shadow_.reset();
   search_.begin();
   threads_.begin();

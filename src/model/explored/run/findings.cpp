@@ -135,6 +135,7 @@ void join(verdict& v, const findings& f) {
   v.longest = std::max(v.longest, f.of.longest);
   v.threads = std::max(v.threads, f.of.threads);
   v.load_buffering |= f.of.load_buffering;
+  v.sc_orders |= f.of.sc_orders;
   v.ignored |= f.of.ignored;
   for (const place each : f.believed)
     if (std::ranges::find(v.believed, each) == v.believed.end()) v.believed.push_back(each);

@@ -17,7 +17,8 @@ struct findings {
   struct marks {
     std::uint64_t executions = 0, redundant = 0, cut = 0, steps = 0, longest = 0;
     unsigned threads = 0;
-    bool load_buffering = false, signals = false, ignored = false, failed = false;
+    bool load_buffering = false, sc_orders = false, signals = false;
+    bool ignored = false, failed = false;
     bool begins_anew = false, too_many = false, dropped = false;
     bool usable = false;  // else the part is to be explored by who gave it
     assumptions::state assumed;

@@ -246,6 +246,7 @@ findings jobs::found_here(bool failed) const {
   f.of.longest = verdict_.longest;
   f.of.threads = verdict_.threads;
   f.of.load_buffering = verdict_.load_buffering;
+  f.of.sc_orders = verdict_.sc_orders;
   f.of.signals = instrument::any_is_unmodeled;
   f.of.ignored = verdict_.ignored;
   f.of.failed = failed;

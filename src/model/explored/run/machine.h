@@ -28,6 +28,7 @@
 #include "model/explored/search/search.h"
 #include "model/explored/search/trace.h"
 #include "options.h"
+#include "sc_orders.h"
 #include "surroundings.h"
 #include "thread_table.h"
 #include "transactions.h"
@@ -229,6 +230,7 @@ class machine final : private ends {
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
                     message_id rmw_of, continues = continues::nothing);
+  void note_kept(const operation&, std::memory_order);
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
@@ -270,6 +272,7 @@ class machine final : private ends {
   int main_status_ = 0;
   std::span<const unsigned char> (*stack_)() = nullptr;
   claims claims_{threads_, verdict_};
+  sc_orders sc_orders_{memory_, search_};
   lifetimes lifetimes_{memory_, shadow_, threads_, meetings_, *this};
   transactions tx_{memory_, shadow_, search_, threads_, scheduler_, lifetimes_, claims_, *this};
   jobs jobs_{options_, search_, memory_, assumed_, verdict_};

@@ -80,6 +80,18 @@ void machine::note_write_after_load(location_id where, std::memory_order order) 
   verdict_.load_buffering |= many > 1;
 }
 
+// What S keeps from a seq_cst access (sc_orders.h).
+void machine::note_kept(const operation& op, std::memory_order order) {
+  if (order != std::memory_order_seq_cst || verdict_.sc_orders) return;
+  const thread_index by = threads_.current();
+  const location_id where = search_.now().where;
+  const bool reads = op.what != action::store;
+  const bool writes = op.what != action::load && op.what != action::await;
+  const bool may_only_read = reads && op.what != action::modify;
+  verdict_.sc_orders = (may_only_read && sc_orders_.keeps(by, where, true, false)) ||
+                       (writes && sc_orders_.keeps(by, where, reads, true));
+}
+
 void machine::record_reading(step& s) {
   const auto& newest = memory_.of(threads_.current()).newest;
   memory_.at(s.where).readings.push_back({search_.depth(),
@@ -92,6 +104,8 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   touch_atomic(op, false);
   const bool sc = order == std::memory_order_seq_cst;
   record_reading(s);
+  note_kept(op, order);
+  const clock before = memory_.of(threads_.current()).happened;
   bool raised = false;
   const message_id m = memory_.read(threads_.current(), s.where, s.chosen, order, raised);
   const message& from = memory_.get(m);
@@ -102,12 +116,14 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   s.is_sc |= sc;
   s.raised_sc |= raised;
   me().note_poll(memory_, s.where, m);
+  if (sc && !verdict_.sc_orders) sc_orders_.note(threads_.current(), before, s.where, m);
   return from.value;
 }
 
 void machine::finish_write(step& s, const operation& op, word value, choice behind,
                            std::memory_order order, message_id rmw_of, continues sequence) {
   touch_atomic(op, true);
+  if (rmw_of == 0) note_kept(op, order);
   bool raised = false;
   const message_id m = memory_.write(threads_.current(), s.where, behind, value, order,
                                      search_.depth(), raised, rmw_of, sequence);
@@ -116,6 +132,10 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
   s.after = value;
   s.is_sc |= order == std::memory_order_seq_cst;
   s.raised_sc |= raised;
+  if (order == std::memory_order_seq_cst && !verdict_.sc_orders) {
+    if (rmw_of != 0) sc_orders_.note_written(m);
+    else sc_orders_.note(threads_.current(), memory_.of(threads_.current()).happened, s.where, m);
+  }
   const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
   if (!changes) {
     me().rewrote = true;
@@ -287,6 +307,7 @@ void machine::fence(std::memory_order order, place from) {
   }
   act();
   step& s = take_turn(make(action::fence, 0, 0, order, from));
+  if (!verdict_.sc_orders) verdict_.sc_orders = sc_orders_.fence_keeps(threads_.current());
   memory_.fence(threads_.current(), order);
   s.is_sc = true;
   scheduler_.end_turn(s);

@@ -54,10 +54,13 @@ def switch(pid: int, mode: str | None) -> str:
                 " machine; that cannot be changed while it runs",
                 FAILED,
             )
+        value = os.pread(memory.fileno(), 1, address)[0]
+        if value not in MODES.values():  # nothing is written where something else lies
+            raise Failure(f"process {pid} has another version of the library", FAILED)
         if mode:
             os.pwrite(memory.fileno(), bytes([MODES[mode]]), address)
-        value = os.pread(memory.fileno(), 1, address)[0]
-    return next((name for name, number in MODES.items() if number == value), f"unknown ({value})")
+            value = os.pread(memory.fileno(), 1, address)[0]
+    return next(name for name, number in MODES.items() if number == value)
 
 
 def _pointer_address(pid: int) -> int:

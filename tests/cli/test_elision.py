@@ -81,6 +81,22 @@ def wait_for_program(pid: int, name: str) -> None:
     raise AssertionError(f"{name} did not start")
 
 
+def test_nothing_is_written_where_no_mode_lies(tmp_path):
+    library = tmp_path / "libsyncopate-pthread.so.0"
+    source = "unsigned char mode = 9; void *syncopate_elision_mode = &mode;\n"
+    compile_c(source, library, "-shared", "-fPIC")
+    environ = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": str(library)}
+    with subprocess.Popen(["sleep", "60"], env=environ) as process:
+        try:
+            wait_for_program(process.pid, "sleep")
+            for words in ([], ["off"], ["off"]):  # the second time it would be there
+                done = run_cli("elide", str(process.pid), *words)
+                assert (done.returncode, done.stdout) == (1, "")
+                assert "has another version of the library" in one_line(done)
+        finally:
+            process.kill()
+
+
 def test_the_switch_of_a_process_whose_library_is_another_build_at_our_path(tmp_path):
     """As in a container: the variable lies elsewhere there, and what lies here is none of ours."""
     if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode:

@@ -119,6 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
             return dispatch(sys.argv[1:] if arguments is None else arguments)
         finally:  # also after --help, which leaves by SystemExit
             sys.stdout.flush()
+            _ignore_later_signals()
     except Failure as failure:
         from syncopate.base.shown import shown  # a message may name a file, and a file has any name
 
@@ -145,6 +146,11 @@ def main(arguments: list[str] | None = None) -> int:
         _discard_output()
         print(f"syncopate: cannot write the output: {error.strerror}", file=sys.stderr)
         return FAILED
+
+
+def _ignore_later_signals() -> None:
+    if ending := sys.modules.get("syncopate.base.ending"):
+        ending.no_longer()
 
 
 def _forget_coerced_locale() -> None:

@@ -32,9 +32,17 @@ def as_interrupts() -> None:
     _thread.start_new_thread(_wake, (told,))
 
 
+def no_longer() -> None:
+    """The command is done, and its status known: what is left is to leave."""
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, _nothing)
+
+
 @contextlib.contextmanager
-def later():
-    """In this block KeyboardInterrupt is not raised, but at its end."""
+def later(at_once: bool = True):
+    """In this block KeyboardInterrupt is not raised, but at its end; or else soon afterwards, as
+    for a finalizer, which no error leaves."""
     global _blocks
     if _thread.get_ident() != _main:  # nor is it, ever
         yield
@@ -44,6 +52,8 @@ def later():
         yield
     finally:
         _blocks -= 1
+        if not at_once and not _blocks:
+            _kept.clear()  # it is sent again (_wake)
         if _kept and not _blocks:
             _interrupt(_kept[0])
 

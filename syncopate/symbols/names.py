@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from syncopate.base import paths
+from syncopate.base import ending, paths
 from syncopate.base.shown import shown
 from syncopate.base.since import zip_equal
 from syncopate.symbols.machinecode import Program
@@ -215,8 +215,9 @@ def _complaint(tool: str) -> str:
 
 
 def _end(process: subprocess.Popen, at_once: bool = False) -> None:
-    if at_once:
-        process.kill()
-    process.stdin.close()
-    process.stdout.close()
-    process.wait()
+    with ending.later(at_once=False):
+        if at_once:
+            process.kill()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()

@@ -93,6 +93,38 @@ while status == 0:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 print(step, status)
 """
+IN_A_FINALIZER = """
+import os, sys, time, weakref
+sys.path.insert(0, sys.argv[1])
+from syncopate.base import ending
+class Thing: pass
+def ends():
+    with ending.later(at_once=False):
+        os.kill(os.getpid(), int(sys.argv[2]))
+        time.sleep(0.01)
+ending.as_interrupts()
+thing = Thing()
+weakref.finalize(thing, ends)
+try:
+    del thing
+    time.sleep(300)
+except KeyboardInterrupt:
+    sys.exit(ending.status())
+"""
+AT_THE_END = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from syncopate import __main__
+from syncopate.base import ending
+class Last:
+    def __del__(self):
+        for number in (ending.signal.SIGINT, *ending.ENDING):
+            os.kill(os.getpid(), number)
+last = Last()
+status = __main__.main(["doctor"])
+del last
+sys.exit(status)
+"""
 OF_ITS_OWN = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -209,6 +241,25 @@ def test_a_signal_that_comes_as_the_main_thread_begins_to_wait_ends_it(number, w
 def test_a_handler_of_a_commands_own_runs_once(number):
     command = [sys.executable, "-c", OF_ITS_OWN, str(ROOT), str(int(number))]
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"1\n"
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_in_a_finalizer_ends_the_command_soon_afterwards(number):
+    started = popen([sys.executable, "-c", IN_A_FINALIZER, str(ROOT), str(int(number))])
+    try:
+        assert started.wait(SECONDS) == 128 + number
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def test_a_signal_after_the_end_changes_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_END, str(ROOT)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
 
 
 def test_a_signal_at_any_call_of_a_pool_leaves_no_file(tmp_path):

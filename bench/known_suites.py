@@ -109,6 +109,29 @@ def sv_comp(folder: Path) -> Suite:
     return Suite(cases, left_out)
 
 
+_THREADS = re.compile(r"pthread|std::thread|threads\.h")
+
+
+def esbmc(folder: Path) -> Suite:
+    """ESBMC's regression tests: a test.desc names the program, the options and the verdict. What is
+    right there may race, unless races were looked for."""
+    cases, left_out = [], Counter()
+    for description in sorted(folder.rglob("test.desc")):
+        _, name, options, *rest = (description.read_text(errors="replace") + "\n" * 3).splitlines()
+        source = description.parent / name.strip()
+        right = any("VERIFICATION SUCCESSFUL" in line for line in rest)
+        wrong = any("VERIFICATION FAILED" in line for line in rest)
+        text = source.read_text(errors="replace") if source.is_file() else ""
+        if right == wrong or not _THREADS.search(text):
+            left_out["no verdict, or no threads"] += 1
+        elif not right and "leak" in options:
+            left_out["leaks of memory"] += 1
+        else:
+            about = ANY if not right else RACE if "data-races" in options else ERRORS
+            cases.append(Case(source, right, about, ("-include", "esbmc.h")))
+    return Suite(cases, left_out)
+
+
 _REFERENCE = re.compile(r"^(\w+) (Allow|Forbid) :", re.M)
 _WEAKER = re.compile(r"memory_order_(?!seq_cst)|\b(?:relaxed|acquire|release)\b")
 
@@ -155,6 +178,7 @@ SUITES: dict[str, Callable[[Path], Suite]] = {
     "genmc": genmc,
     "goblint": goblint,
     "sv-comp": sv_comp,
+    "esbmc": esbmc,
     "named": named,
     "nidhugg": nidhugg,
     "right": right,

@@ -4,7 +4,7 @@
     bench/known_verdicts.py SUITE FOLDER [--compilers gcc,clang] [--levels O1,O2,O3]
                             [--seconds 20] [--only TEXT] [--set NAME=VALUE,...] [--json FILE]
 
-SUITE is how verdicts are told in FOLDER: genmc, nidhugg, goblint, sv-comp, named, right
+SUITE is how verdicts are told in FOLDER: genmc, nidhugg, goblint, sv-comp, esbmc, named, right
 (known_suites.py; "right": all are).
 The programs are whoever's they are; what they call of their verifier is in bench/verifier.
 

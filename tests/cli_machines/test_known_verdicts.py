@@ -70,6 +70,21 @@ def test_sv_comp(tmp_path: Path) -> None:
     assert sum(suite.left_out.values()) == 2
 
 
+def test_esbmc(tmp_path: Path) -> None:
+    program = "#include <pthread.h>\n"
+    suite = suites.esbmc(made(tmp_path, {
+        "a/test.desc": "CORE\na.c\n--data-races-check\n^VERIFICATION SUCCESSFUL$\n",
+        "a/a.c": program,
+        "b/test.desc": "CORE\nb.c\n\n^VERIFICATION SUCCESSFUL$\n", "b/b.c": program,
+        "c/test.desc": "CORE\nc.c\n--deadlock-check\n^VERIFICATION FAILED$\n", "c/c.c": program,
+        "d/test.desc": "CORE\nd.c\n--memory-leak-check\n^VERIFICATION FAILED$\n", "d/d.c": program,
+        "e/test.desc": "CORE\ne.c\n\n^VERIFICATION FAILED$\n", "e/e.c": "int main() {}\n",
+        "f/test.desc": "CORE\n", "f/f.c": program,
+    }))  # fmt: skip
+    assert told(suite) == [("a.c", True, RACE), ("b.c", True, ERRORS), ("c.c", False, ANY)]
+    assert suite.left_out == {"leaks of memory": 1, "no verdict, or no threads": 2}
+
+
 def test_nidhugg_and_names(tmp_path: Path) -> None:
     made(tmp_path / "smoke", {
         "reference.results.txt": "# a header\na Forbid : 2\nb Allow : 3\nc Forbid : 4\n",
@@ -140,6 +155,8 @@ def test_the_whole(tmp_path: Path) -> None:
         "assumed_true.c": program("__VERIFIER_assume(0); data = 2"),
         "chosen_false.c": program("if (__VERIFIER_nondet_int()) data = 2"),
         "alarm_true.c": program("data = 2"),
+        "own_error_false.c": "void abort(void);\nvoid reach_error(void) { abort(); }\n"
+                             "int main(void) { reach_error(); }\n",
         "pass_false.c": program("(void)0"),
         "broken_false.c": "int main(void) { return unknown; }\n",
     })  # fmt: skip
@@ -152,9 +169,10 @@ def test_the_whole(tmp_path: Path) -> None:
         "assumed_true.c": "agrees",
         "chosen_false.c": "agrees",
         "alarm_true.c": "false alarm",
+        "own_error_false.c": "agrees",
         "pass_false.c": "false pass",
         "broken_false.c": "not compiled",
     }
     assert done.returncode == 1
     row = done.stdout.splitlines()[-1].split()
-    assert row == ["gcc", "-O0", "5", "2", "1", "1", "0", "0", "0", "0", "1"]
+    assert row == ["gcc", "-O0", "6", "3", "1", "1", "0", "0", "0", "0", "1"]

@@ -14,6 +14,7 @@ LOOKS = 0.05  # seconds between two looks for children that other threads have s
 _main = _thread.get_ident()
 _came: list[int] = []
 _kept: list[int] = []  # that came in a block of later()
+_wakes_in = 0  # the process that has the thread of _wake()
 _blocks = 0  # of later(), one in the other
 
 
@@ -23,9 +24,13 @@ def as_interrupts() -> None:
 
     Not for a command that becomes its program, or forks one: these have a way of their own.
     """
+    global _wakes_in
     for number in (signal.SIGINT, *ENDING):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    if _wakes_in == os.getpid():  # a process may run several commands, one after the other
+        return
+    _wakes_in = os.getpid()
     told, tells = os.pipe()
     os.set_blocking(tells, False)
     signal.set_wakeup_fd(tells, warn_on_full_buffer=False)

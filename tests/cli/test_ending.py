@@ -262,6 +262,27 @@ def test_a_signal_after_the_end_changes_nothing():
     assert done.stdout
 
 
+MANY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from syncopate.__main__ import main
+counts = set()
+for _ in range(5):
+    main(["report", "/nothing/is/there"])
+    counts.add((len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))))
+assert len(counts) == 1, counts
+"""
+
+
+def test_a_process_that_runs_many_commands_has_no_thread_more_for_each():
+    done = subprocess.run(
+        [sys.executable, "-c", MANY, ROOT],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_signal_at_any_call_of_a_pool_leaves_no_file(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", ANYWHERE, str(ROOT), str(tmp_path)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import functools
 import os
 import signal
 import time
@@ -26,15 +27,12 @@ def as_interrupts() -> None:
     """
     global _wakes_in
     for number in (signal.SIGINT, *ENDING):
-        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, _nothing):
             signal.signal(number, _interrupt)
     if _wakes_in == os.getpid():  # a process may run several commands, one after the other
         return
     _wakes_in = os.getpid()
-    told, tells = os.pipe()
-    os.set_blocking(tells, False)
-    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
-    _thread.start_new_thread(_wake, (told,))
+    _begin_to_wake()
 
 
 def no_longer() -> None:
@@ -84,6 +82,14 @@ def _interrupt(number: int, _frame=None) -> None:
     # threading's own start() takes a lock that the main thread may hold as it is interrupted
     _thread.start_new_thread(_tell_later_ones, (number, {*told}))
     raise KeyboardInterrupt
+
+
+@functools.cache  # once in a process
+def _begin_to_wake() -> None:
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    _thread.start_new_thread(_wake, (told,))
 
 
 def _wake(told: int) -> None:

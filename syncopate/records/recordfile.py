@@ -229,7 +229,7 @@ class Record(RecordCounts):
             if told.id != known:
                 return None
             kind = told.object, told.type
-        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[6], f[9], *f[10:13], f[13:])
+        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:], f[6])
 
     def retell(
         self,

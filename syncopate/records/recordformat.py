@@ -224,12 +224,12 @@ class Lock(NamedTuple):
     flags: int
     create_stack: int
     first_stack: int
-    places: int  # lock_entry.reserved: where the object keeps its identity and its count
     acquisitions: int
     hold_samples: int
     hold_sum: int
     hold_max: int
     hold_histogram: tuple[int, ...]
+    places: int = 0  # lock_entry.reserved: where the object keeps its identity and its count
 
 
 class OpenWait(NamedTuple):

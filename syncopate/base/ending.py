@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import functools
 import os
 import signal
 import time
@@ -25,14 +24,11 @@ def as_interrupts() -> None:
 
     Not for a command that becomes its program, or forks one: these have a way of their own.
     """
-    global _wakes_in
     for number in (signal.SIGINT, *ENDING):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, _nothing):
             signal.signal(number, _interrupt)
-    if _wakes_in == os.getpid():  # a process may run several commands, one after the other
-        return
-    _wakes_in = os.getpid()
-    _begin_to_wake()
+    if _wakes_in != os.getpid():  # a process may run several commands, one after the other
+        _begin_to_wake()
 
 
 def no_longer() -> None:
@@ -84,8 +80,9 @@ def _interrupt(number: int, _frame=None) -> None:
     raise KeyboardInterrupt
 
 
-@functools.cache  # once in a process
 def _begin_to_wake() -> None:
+    global _wakes_in
+    _wakes_in = os.getpid()
     told, tells = os.pipe()
     os.set_blocking(tells, False)
     signal.set_wakeup_fd(tells, warn_on_full_buffer=False)

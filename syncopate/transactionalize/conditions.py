@@ -10,6 +10,7 @@ that is the first thing in the section, which then begins again:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from syncopate.transactionalize.ctext import CText, Edits
@@ -18,9 +19,8 @@ from syncopate.transactionalize.sections import Section, governors
 from syncopate.transactionalize.semantic import Fact
 
 _WAITS = {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}
-_TYPE = re.compile(
-    r"\bpthread_cond_t\s+(\w+)\s*(=\s*PTHREAD_COND_INITIALIZER\s*)?;|\bpthread_cond_t\b"
-)
+_ONE = r"\w+\s*(?:=\s*PTHREAD_COND_INITIALIZER\s*)?"
+_DECLARED = re.compile(rf"\bpthread_cond_t\s+({_ONE}(?:,\s*{_ONE})*);")
 
 
 @dataclass(eq=False)
@@ -104,19 +104,36 @@ def used_otherwise(name: str, all_uses: list[Use], texts: dict[str, CText]) -> s
     }
     for path, text in texts.items():
         spans = [(at, end) for (file, end), at in calls.items() if file == path]
-        spans += [m.span() for m in _TYPE.finditer(text.code) if m.group(1) == name]
+        spans += [m.span() for m, known in _declarations(text) if name in known]
         for match in re.finditer(rf"\b{name}\b", text.code):
             if not any(a <= match.start() < b for a, b in spans):
                 return f"{path}:{text.line(match.start())}"
     return None
 
 
+def _declarations(text: CText) -> Iterator[tuple[re.Match, dict[str, bool]]]:
+    """Where such variables are declared, and which: whether each has an initial value."""
+    for match in _DECLARED.finditer(text.code):
+        parts = (part.partition("=") for part in match[1].split(","))
+        yield match, {name.strip(): bool(equals) for name, equals, _ in parts}
+
+
 def write_declarations(names: set[str], texts: dict[str, CText], edits: dict[str, Edits]) -> None:
     for path, text in texts.items():
-        for match in _TYPE.finditer(text.code):
-            if match.group(1) in names:
-                value = " = TM_COND_INITIALIZER" if match.group(2) else ""
-                edits[path].replace(*match.span(), f"tm_cond {match.group(1)}{value};")
+        for match, known in _declarations(text):
+            if not names & known.keys():
+                continue
+            storage = re.search(r"(?:\b(?:static|extern)\s+)*$", text.code[: match.start()])[0]
+            ours = _declared("tm_cond", "TM", known, names)
+            others = known.keys() - names
+            rest = _declared(f"{storage}pthread_cond_t", "PTHREAD", known, others)
+            edits[path].replace(*match.span(), f"{ours} {rest}".rstrip())
+
+
+def _declared(kind: str, prefix: str, known: dict[str, bool], names: Set[str]) -> str:
+    value = f" = {prefix}_COND_INITIALIZER"
+    parts = [name + value * is_set for name, is_set in known.items() if name in names]
+    return f"{kind} {', '.join(parts)};" if parts else ""
 
 
 def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:

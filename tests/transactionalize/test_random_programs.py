@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import random_program
+import random_waits
 from rewriting import NATIVE, ROOT, SECONDS, transactionalize
 
 WAYS = [
@@ -52,6 +53,25 @@ def test_random_sections_do_what_they_did(tmp_path, seed):
     way = WAYS[seed % len(WAYS)]
     text = same_after(tmp_path, random_program.program(seed), way)
     assert "__transaction_" in text
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_waits_do_what_they_did(tmp_path, seed):
+    same_after(tmp_path, random_waits.program(seed), WAYS[seed % len(WAYS)])
+
+
+def test_condition_variables_that_are_declared_together_become_ours_each_by_itself(tmp_path):
+    text = random_waits.program(0)
+    (line,) = (line for line in text.splitlines() if "ready" in line and "pthread_cond_t" in line)
+    together = "static pthread_cond_t ready, room = PTHREAD_COND_INITIALIZER, over, timed;\n"
+    used = "static pthread_mutex_t n;\nvoid waits(void) {\n  struct timespec t = {0, 0};\n"
+    used += "  LOCK(&n);\n  pthread_cond_timedwait(&timed, &n, &t);\n  UNLOCK(&n);\n}\n"
+    declared = [each for each in text.splitlines() if each.startswith("static pthread_cond_t")]
+    for each in declared:
+        text = text.replace(each + "\n", together + used if each == line else "")
+    after = same_after(tmp_path, text, ["--atomic"])
+    assert "static tm_cond ready, room = TM_COND_INITIALIZER, over; " in after
+    assert "static pthread_cond_t timed;" in after
 
 
 def test_what_two_sections_declare_for_what_follows_goes_before_both(tmp_path):

@@ -125,6 +125,8 @@ enum lock_flag : std::uint16_t {
   destroyed = 2,  // a destroy call was seen, or its memory has gone to another object
   used_as_lock =
       4,  // of a futex of the program's own, or a shared semaphore: by who wakes (futex_wakes.h)
+  in_part = 8,  // objects of this entry ended without a destroy call, and their counts with them:
+                // of each the acquisitions after the last sampled one are missing
 };
 
 // Ticks to histogram bucket: two buckets per octave from 2^6 ticks; the last one is open.

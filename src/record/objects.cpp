@@ -105,6 +105,19 @@ void retire_locked(std::uint32_t id, lock_entry& e) noexcept {
   else put_by_locked(id, e, e.create_stack);
 }
 
+// I4. Semaphores that processes share are always woken one by one.
+bool says_places(std::uint8_t object, std::uint32_t reserved) noexcept {
+  constexpr std::uint32_t one_by_one = 1u << 20;
+  return object != static_cast<std::uint8_t>(object_kind::futex) && (reserved & 0x10000) != 0 &&
+         (reserved & one_by_one) == 0;
+}
+
+// The memory of an object that nobody destroyed has gone to another one, and its count with it.
+void note_end_unseen(lock_entry& e) noexcept {
+  if ((e.flags & destroyed) == 0 && says_places(e.object, load(e.reserved)))
+    store(e.flags, static_cast<std::uint16_t>(e.flags | in_part));
+}
+
 // Whether an object whose slot lost the id may be what it says.
 bool may_be(const lock_entry& e, const identity& who) noexcept {
   if (e.create_stack != who.create) return false;
@@ -117,6 +130,7 @@ bool may_be(const lock_entry& e, const identity& who) noexcept {
 std::uint32_t reuse_locked(const identity& who) noexcept {
   if (const std::uint32_t id = objects.index.find(address_of(who.object), who.kind, locks)) {
     lock_entry& e = *locks.at(id);
+    note_end_unseen(e);
     if (may_be(e, who)) return id;
     if ((e.flags & destroyed) == 0) retire_locked(id, e);
     if (e.create_stack == 0) put_by_locked(id, e, e.first_stack);
@@ -149,7 +163,8 @@ std::uint32_t register_locked(const identity& who) noexcept {
     e->first_stack = who.first;
     e->created_ticks = machine::ticks();
   }
-  store(e->flags, who.seen_created ? created : 0);
+  const unsigned kept = id != 0 ? e->flags & in_part : 0u;
+  store(e->flags, static_cast<std::uint16_t>(kept | (who.seen_created ? created : 0)));
   if (id != 0) return id;
   id = locks.append();
   objects.index.insert(id, locks);
@@ -213,13 +228,6 @@ void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
   const std::uint64_t to_count = address_of(count_at) - address_of(object);
   if (slot == nullptr || to_slot > 255 || to_count > 255) return;
   store(e.reserved, std::uint32_t{1} << 16 | static_cast<std::uint32_t>(to_slot << 8 | to_count));
-}
-
-// I4. Semaphores that processes share are always woken one by one.
-bool says_places(std::uint8_t object, std::uint32_t reserved) noexcept {
-  constexpr std::uint32_t one_by_one = 1u << 20;
-  return object != static_cast<std::uint8_t>(object_kind::futex) && (reserved & 0x10000) != 0 &&
-         (reserved & one_by_one) == 0;
 }
 
 // I4. What was added ahead is taken back.

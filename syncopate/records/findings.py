@@ -232,13 +232,19 @@ def _seen(lock: dict, is_open: bool, is_certain: bool) -> str:
     watched = lockfigures.watched(lock)["watched"]
     if not holds and not watched:
         return "waits are counted; how long it was held was not seen"
-    taken = lock["acquisitions"]
+    taken, in_part = lock["acquisitions"], lock.get("counted_in_part", False)
     text = (
-        f"waits are counted; of {count(taken)} hold{'s' * (taken != 1)} {count(holds)}"
-        f" {'was' if holds == 1 else 'were'} timed"
+        f"waits are counted; of {count(taken)} hold{'s' * (taken != 1)}{' or more' * in_part}"
+        f" {count(holds)} {'was' if holds == 1 else 'were'} timed"
     )
     if watched:
         text += f", {count(watched)} watched"
+    if in_part:
+        text += (
+            "; the memory of such locks went to the next one without a call that destroys them"
+            " (pthread_mutex_destroy), and their counts with it: they were taken more often, and"
+            " the holds timed are mostly the first of each"
+        )
     if max(watched, holds) < lockfigures.FEW_HOLDS:
         text += ": few" if is_certain else ": few, so the cause may be another; record for longer"
     return text

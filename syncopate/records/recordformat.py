@@ -28,7 +28,7 @@ ONLY_OPENMP, KILLED = 1024, 2048
 ENDED = FINISHED | DETACHED | REPLACED | KILLED  # nothing is missing that happened before
 BY_PRELOAD, BY_KERNEL, BY_JVM = range(3)  # Header.recorder
 RECORDERS = ("preload", "kernel", "jvm")  # their names
-CREATED, DESTROYED, USED_AS_LOCK = 1, 2, 4  # Lock.flags
+CREATED, DESTROYED, USED_AS_LOCK, IN_PART = 1, 2, 4, 8  # Lock.flags
 
 KIND_NAMES = {
     1: "mutex",

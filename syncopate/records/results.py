@@ -144,6 +144,7 @@ class Results:
         waited = sum(kind.total for kind in group.kinds.values())
         waits = sum(kind.waits for kind in group.kinds.values())
         at_end = bool(group.locks) and is_region(group.locks[0])
+        in_part = any(lock.flags & recordformat.IN_PART for lock in group.locks)
         return {
             "name": group.name.text,
             "named_by": group.name.by,
@@ -162,8 +163,9 @@ class Results:
             "contended": group.contended(),
             "in_vain": group.in_vain,
             "open": group.open.waits,
-            "contended_share": group.got() / acquisitions if counted else None,
+            "contended_share": group.got() / acquisitions if counted and not in_part else None,
             "counted": counted,
+            "counted_in_part": counted and in_part,
             "contended_releases": group.releases,
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,

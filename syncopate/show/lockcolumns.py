@@ -40,7 +40,10 @@ class Column:
 
     def shown(self, lock: dict, waits: dict | None = None) -> str:
         value = self.value(lock, waits)
-        return "-" if value is None else UNITS[self.unit](value)
+        if value is None:
+            return "-"
+        at_least = self.field == "acquisitions" and lock.get("counted_in_part", False)
+        return UNITS[self.unit](value) + "+" * at_least
 
 
 COLUMNS = (

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import run_cli
+from conftest import compile_c, run_cli
 from planted_record import (
     MS,
     US,
@@ -363,3 +363,46 @@ def test_a_certain_cause_is_not_said_to_be_perhaps_another(certain):
     more = "" if certain else ", so the cause may be another; record for longer"
     said = findings._seen(lock, False, certain)
     assert said == f"waits are counted; of 2 holds 1 was timed: few{more}"
+
+
+REUSED = r"""
+#include <pthread.h>
+#include <unistd.h>
+static void* takes(void* lock) {
+  for (int i = 0; i < 6; i++) {
+    pthread_mutex_lock(lock);
+    usleep(1000);
+    pthread_mutex_unlock(lock);
+  }
+  return 0;
+}
+static __attribute__((noinline)) void job(void) {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, takes, &lock);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+  if (DESTROYS) pthread_mutex_destroy(&lock);
+}
+int main(void) {
+  for (int i = 0; i < 20; i++) job();
+}
+"""
+
+
+@pytest.mark.parametrize("destroys", [0, 1])
+def test_counts_that_went_with_a_locks_memory_are_said_to_be_in_part(tmp_path, destroys):
+    """A mutex on the stack, again and again at one address, which nobody destroys: what is known is
+    a bound, in every form. One that is destroyed is counted."""
+    program = compile_c(REUSED, tmp_path / "p", "-O1", "-g", "-pthread", f"-DDESTROYS={destroys}")
+    assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
+    (told,) = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"]
+    lock = next(each for each in told["locks"] if each["object"] == "mutex")
+    assert (lock["counted"], lock["counted_in_part"]) == (True, not destroys)
+    assert (lock["acquisitions"] == 240) == bool(destroys), lock["acquisitions"]
+    assert (lock["contended_share"] is None) == (not destroys)
+    (found,) = told["findings"]
+    assert ("or more" in found["seen"]) == (not destroys), found["seen"]
+    assert ("they were taken more often" in found["seen"]) == (not destroys)
+    table = run_cli("report", tmp_path / "rec").stdout.partition("\nMutexes\n")[2]
+    row = table.splitlines()[1]
+    assert (f" {lock['acquisitions']}+ " in row) == (not destroys), row

@@ -11,7 +11,8 @@ function fieldOf(lock, field) {
 }
 function asColumn({ field, unit, page, needs, bar }) {
   const of = (lock) => (needs && !lock[needs] ? undefined : fieldOf(lock, field)) ?? -1;
-  const show = (lock) => (of(lock) < 0 ? "-" : UNITS[unit](of(lock)));
+  const more = (lock) => (field === "acquisitions" && lock.counted_in_part ? "+" : "");
+  const show = (lock) => (of(lock) < 0 ? "-" : UNITS[unit](of(lock)) + more(lock));
   return { key: field, title: page, of, show, finish: bar ? meter : undefined };
 }
 const COLUMNS = [

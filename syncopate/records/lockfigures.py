@@ -4,6 +4,7 @@ and the figures of a lock and of its program that they are told from.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from syncopate.base.units import count
@@ -179,11 +180,19 @@ def threads_wanting(results: dict) -> float:
 
 
 def at_once(results: dict) -> int:
-    """The most threads that there were at one time."""
-    changes = [(thread["start_ns"], 1) for thread in results["threads"]]
-    changes += [
-        (thread["end_ns"], -1) for thread in results["threads"] if thread["end_ns"] is not None
+    """The most threads that there were at one time, without those that hardly did more than wait
+    for others to end: they want no processor."""
+    joined: Counter[str] = Counter()
+    for lock in results["locks"]:
+        for each in lock["by_thread"] if set(lock["waits"]) == {"join"} else ():
+            joined[each["thread"]] += each["waited_ns"]
+    threads = [
+        thread
+        for thread in results["threads"]
+        if joined[thread["label"]] <= MOSTLY * life(thread, results)
     ]
+    changes = [(thread["start_ns"], 1) for thread in threads]
+    changes += [(each["end_ns"], -1) for each in threads if each["end_ns"] is not None]
     found = alive = 0
     for _, change in sorted(changes):  # at one time, ends first
         alive += change

@@ -246,6 +246,22 @@ def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):
     assert found["do"][0].startswith("run fewer threads than the 9 on 2 processors")
 
 
+@pytest.mark.parametrize(("joins_ms", "threads"), [(0, 8), (400, 8), (900, 7)])
+def test_who_only_waits_for_others_to_end_is_not_one_to_do_without(tmp_path, joins_ms, threads):
+    """It wants no processor: of eight threads, one joins others for so much of the second."""
+    of = Planted()
+    preempted(of)
+    thread, join = 8, 14  # object_kind and wait_kind
+    for number in range(2 if joins_ms else 0):
+        ended = of.builder.lock(
+            0xB000 + 64 * number, thread, 0, 0, of.builder.stack(0xC000 + number)
+        )
+        of.builder.row(0, ended, join, [joins_ms * MS // 2])
+    (found, *_) = of.findings(tmp_path)
+    told = f"run fewer threads than the {threads} on 2 processors"
+    assert found["do"][0].startswith(told), found
+
+
 @pytest.mark.parametrize(("preempted", "told"), [(40, False), (60, True)])
 def test_holders_that_sleep_are_not_said_to_lose_the_processor(tmp_path, preempted, told):
     """Who wakes another is often taken off for a moment; not where more lose it than sleep."""

@@ -58,9 +58,14 @@ def check_place(path: str | os.PathLike, option: str, status: int = BAD_USE) -> 
         raise Failure(f"{option}: {path} cannot be written; name another file ({why})", status)
 
 
-def write(path: str | os.PathLike, pieces: Iterable[str]) -> None:
-    """Writes the file, so that none is left half-written."""
-    with replacing(path) as place, open(place, "w", encoding="utf-8", errors="replace") as file:
+def write(path: str | os.PathLike, pieces: Iterable[str], for_owner: bool = False) -> None:
+    """Writes the file, so that none is left half-written. for_owner: a new one is readable by its
+    owner only; one that was there stays as readable as it was."""
+    mode = 0o600 if for_owner and not os.path.exists(path) else None
+    with (
+        replacing(path, mode) as place,
+        open(place, "w", encoding="utf-8", errors="replace") as file,
+    ):
         file.writelines(pieces)
 
 

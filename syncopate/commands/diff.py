@@ -69,7 +69,7 @@ def _show(options, sides: list[dict], progress: Progress) -> None:
     if options.html:
         from syncopate.show import htmlpage
 
-        wholefile.write(options.html, htmlpage.comparison(comparison))
+        wholefile.write(options.html, htmlpage.comparison(comparison), for_owner=True)
         print(f"syncopate: wrote {shown(options.html)}", file=sys.stderr)
     if options.json:
         json.dump(comparison.as_data(), sys.stdout, indent=1)

@@ -295,5 +295,5 @@ def _with_few_blocks(results: dict) -> dict:
 
 
 def _to_file(path: str, pieces) -> None:
-    wholefile.write(path, pieces)
+    wholefile.write(path, pieces, for_owner=True)  # as the record is, which it shows
     print(f"syncopate: wrote {shown(path)}", file=sys.stderr)

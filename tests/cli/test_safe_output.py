@@ -1,6 +1,7 @@
 """Text that others chose is shown, never sent: no control character leaves in any form."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -232,3 +233,26 @@ def test_arguments_are_left_out_when_asked(tmp_path):
     assert b"0.0100" not in (tmp_path / "none").read_bytes()
     for form in FORMS.values():
         assert "0.0100" not in run_cli("report", "--redact", *form, tmp_path / "rec").stdout
+
+
+def test_what_shows_arguments_is_readable_by_its_owner_alone(tmp_path):
+    """Pages, traces and profiles, as the record is; of one that was there its owner has decided."""
+
+    def mode(name: str) -> int:
+        return (tmp_path / name).stat().st_mode & 0o777
+
+    previous = os.umask(0o022)
+    try:
+        command = ["--", "/bin/sleep", "0.0100"]
+        assert run_cli("record", "-o", tmp_path / "rec", *command).returncode == 0
+        (tmp_path / "published").touch(0o644)
+        for form in ("html", "perfetto", "firefox"):
+            for name in (form, "published"):
+                done = run_cli("report", f"--{form}", tmp_path / name, tmp_path / "rec")
+                assert done.returncode == 0, done.stderr
+            assert (mode(form), mode("published")) == (0o600, 0o644), form
+        both = (tmp_path / "rec", tmp_path / "rec")
+        assert run_cli("diff", "--html", tmp_path / "diff", *both).returncode == 0
+        assert mode("diff") == 0o600
+    finally:
+        os.umask(previous)

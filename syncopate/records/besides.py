@@ -17,7 +17,7 @@ from syncopate.symbols.machinecode import Function, Instruction, Program, plain_
 from syncopate.symbols.registers import PARAMETERS, Origin, origin
 
 LINE = 64  # bytes of a cache line
-MOST_CALLERS = 3  # followed outwards
+MOST_CALLERS = 5  # followed outwards: without optimization std::lock_guard is three of them
 MOST_CALLS = 12  # of one function, that are looked into
 _PLACE = re.compile(r"(-?0x[0-9a-f]+|)\((%r\w+)\)$")
 
@@ -59,10 +59,11 @@ class Objects:
         for start, returns in callers[:MOST_CALLERS]:
             function = self._program.function(start)
             call = _call(function, returns)
-            if call is None or lock is None:
+            if call is None or lock.root not in PARAMETERS:
                 return
-            passed = origin(function, call, PARAMETERS[0], self._keeps)
-            lock = passed and self._of_callee(call, lock).within(passed)
+            lock = self._of_callee(call, lock)
+            passed = origin(function, call, lock.root, self._keeps)
+            lock = passed and lock.within(passed, lock.root)
             if lock is None:
                 return
             section = self._walker.between(start, returns, [*released])

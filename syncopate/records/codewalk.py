@@ -14,11 +14,13 @@ from typing import NamedTuple
 from syncopate.records import knowncalls
 from syncopate.symbols.firstargument import are_alike, first_argument
 from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
+from syncopate.symbols.registers import FRAME, PARAMETERS, PLACE, place_of
 
 SLOW = (knowncalls.ALLOCATION, knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
 MOST_FUNCTIONS = 400  # read for one section
 MOST_DEPTH = 8
 MOST_STEPS = 12  # instructions of a section that does nothing: its lock's address, and a check
+MOST_TRACED = 1000  # instructions of a function in which it is looked where writes go
 MOST_INSIDE = 4  # locks taken inside each other, of those that are told apart
 
 
@@ -28,6 +30,7 @@ class Done:
 
     calls: dict[str, tuple[int, bool]] = field(default_factory=dict)  # by symbol: where, in a loop
     writes: bool = False  # to memory other than its stack
+    through: set[str] = field(default_factory=set)  # registers of parameters that it writes through
     is_known: bool = True  # False: something on the way could not be followed
     passed: set[int] = field(default_factory=set)  # addresses of instructions, callees' too
     ends: bool = False  # whether there is a way to an end at all
@@ -83,6 +86,7 @@ class Walker:
         done = Done()
         follows, found = self._ways(function, begin, step, done)
         self._do_all(function, follows, found, done, 0)
+        done.writes |= bool(done.through)
         return done
 
     def is_empty(self, start: int, begin: int) -> bool | None:
@@ -143,9 +147,11 @@ class Walker:
         done.ends = bool(reaching)
         for way in sorted((reaching - ends) | set(ends_too)):
             each = function.at[way.at]
-            done.writes |= function.writes(each)
+            if function.writes(each):
+                found = PLACE.match(each.written())
+                _add_write(function, each, found[2] if found else "", done)
             if each.is_call or way in ends:
-                self._do_call(each, way in _reached(follows, way), done, depth)
+                self._do_call(function, each, way in _reached(follows, way), done, depth)
             elif each.is_jump and self._leaves(function, each):
                 done.is_known = False
         done.passed |= {way.at for way in reaching}
@@ -236,7 +242,9 @@ class Walker:
         function.at.update(part.at)
         return [each.target]
 
-    def _do_call(self, each: Instruction, looped: bool, done: Done, depth: int) -> None:
+    def _do_call(
+        self, function: Function, each: Instruction, looped: bool, done: Done, depth: int
+    ) -> None:
         symbol = plain_symbol(each.symbol)
         if knowncalls.kind_of(symbol):
             _add(done, symbol, each.following, looped)
@@ -250,7 +258,10 @@ class Walker:
         elif each.target is None or "@" in each.symbol:
             done.is_known = False  # through a pointer, or a library's, of which nothing is known
         else:
-            self._merge(self._callee(each.target, depth + 1), looped, done)
+            of = self._callee(each.target, depth + 1)
+            self._merge(of, looped, done)
+            for register in of.through:
+                _add_write(function, each, register, done)
 
     def _callee(self, target: int, depth: int) -> Done:
         if target not in self._callees:
@@ -326,6 +337,19 @@ def _released(way: Way, same: bool | None) -> Way | None:
     if same is False:
         return way
     return way._replace(again=way.again - 1) if way.again else None
+
+
+def _add_write(function: Function, each: Instruction, register: str, done: Done) -> None:
+    """Adds that an instruction writes, or has written, where that register leads to: a function
+    that is not optimized makes objects in its own frame by calls that get their addresses."""
+    if done.writes:
+        return
+    traced = register and len(function.at) <= MOST_TRACED
+    place = place_of(function, each, register) if traced else None
+    if place and place.root in PARAMETERS and len(place.offsets) == 1:
+        done.through.add(place.root)
+    elif not place or place.root != FRAME:
+        done.writes = True
 
 
 def _add(done: Done, symbol: str, at: int, looped: bool) -> None:

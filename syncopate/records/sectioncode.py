@@ -251,7 +251,8 @@ class SectionCode:
                     )
                     if same and data not in own and each.address not in inside:
                         found[self._write(place, each, data)] = None
-        return list(found)
+        # Who is called without being inlined has the object's address from its caller.
+        return list(found) or self._beside_in_object(group, read)
 
     def _beside_in_object(
         self, group: Group, read: list[tuple[Done, float, CodePlace]]

@@ -18,11 +18,12 @@ _SLOT = re.compile(r"(-?0x[0-9a-f]+)?\((%rbp|%rsp)\)$")
 _WIDE = re.compile(r"v?mov\w*(ps|pd|dqa|dqu)\d*$|v?lddqu|rep")  # may write more than a slot
 MOST_WIDE = 64  # bytes
 MOST_AT_END = 16  # instructions that take down a frame
-_BASE = re.compile(r"(-?0x[0-9a-f]+)?\((%r\w+)\)$")
+PLACE = re.compile(r"(-?0x[0-9a-f]+)?\((%r\w+)\)$")
 _IMPLICIT = re.compile(r"(rep|stos|movs|cmps|scas|lods|xchg|xadd|cmpxchg|mul|div|idiv|cqto|cltd|"
                        r"cpuid|rdtsc|syscall|loop|mulx)")  # fmt: skip
 MOST_STEPS = 2000  # instructions looked at for one register
 MOST_POINTERS = 4  # read one behind the other
+MOST_TO_STORE = 12  # instructions between a store and what reads it
 
 Value = tuple[str, int]  # a register or a place on the stack, and what is added to it
 
@@ -31,33 +32,52 @@ class Origin(NamedTuple):
     """A value: the root, and the first offset added; then, for each further offset, what lies there
     is read as a pointer, and that offset is added."""
 
-    root: str  # a parameter's register, or STATIC
+    root: str  # a parameter's register, STATIC, or FRAME
     offsets: tuple[int, ...]
+
+    def plus(self, offset: int) -> Origin:
+        return self._replace(offsets=(*self.offsets[:-1], self.offsets[-1] + offset))
 
     def beside(self, other: Origin) -> int | None:
         """How far the other one lies behind it in one object; None where that is not known."""
         same = (self.root, self.offsets[:-1]) == (other.root, other.offsets[:-1])
         return other.offsets[-1] - self.offsets[-1] if same else None
 
-    def within(self, passed: Origin) -> Origin | None:
-        """The same as its caller has it, who passes that in the register that is the root."""
-        if self.root != PARAMETERS[0]:
+    def within(self, passed: Origin, register: str = PARAMETERS[0]) -> Origin | None:
+        """The same as its caller has it, who passes that in this register."""
+        if self.root != register:
             return None
         first = passed.offsets[-1] + self.offsets[0]
         return Origin(passed.root, (*passed.offsets[:-1], first, *self.offsets[1:]))
 
 
 STATIC = ""  # its first offset is an address
+FRAME = "frame"  # an address within the function's own frame; its offset tells nothing
+
+Keeps = Callable[[Instruction, str], bool]
+
+
+def _nothing(call: Instruction, register: str) -> bool:
+    return False
 
 
 def origin(
+    function: Function, user: Instruction, register: str, keeps: Keeps = _nothing
+) -> Origin | None:
+    """What `register` holds at this instruction, where that is not in its own frame. `keeps`:
+    whether a call leaves a register alone that it need not."""
+    found = place_of(function, user, register, keeps)
+    return None if found and found.root == FRAME else found
+
+
+def place_of(
     function: Function,
     user: Instruction,
     register: str,
-    keeps: Callable[[Instruction, str], bool] = lambda call, register: False,
+    keeps: Keeps = _nothing,
+    follows_stores: bool = True,
 ) -> Origin | None:
-    """What `register` holds at this instruction. `keeps`: whether a call leaves a register alone
-    that it need not."""
+    """The same, where it may be an address in the function's own frame, too."""
     order = [address for address in sorted(function.at) if address >= function.start]
     at = {address: index for index, address in enumerate(order)}
     targets = {each.target for each in function.at.values() if not each.is_call}
@@ -70,6 +90,8 @@ def origin(
             name, offset = value
             known = name in PARAMETERS and function.start not in targets
             return Origin(name, (offset, *behind_pointers)) if known else None
+        if value[0] == "%rsp" or (value[0] == "%rbp" and function.has_frame_pointer):
+            return None if behind_pointers else Origin(FRAME, (value[1],))
         each = function.at[order[index]]
         behind = order[index + 1]
         if index != setting and (
@@ -90,6 +112,10 @@ def origin(
             return found and Origin(STATIC, (*found, *behind_pointers))
         step = _before(function, each, value)
         if step is None:
+            stored = _stored(function, each, value) if follows_stores else None
+            if stored is not None:
+                value, index = (stored[0], value[1]), at[stored[1]] - 1
+                continue
             step = _read_from(each, value)
             behind_pointers = (value[1], *behind_pointers)
         if step is None or len(behind_pointers) > MOST_POINTERS:
@@ -113,8 +139,34 @@ def _read_from(each: Instruction, value: Value) -> Value | None:
     parts = _operands(each.operands)
     if len(parts) != 2 or parts[1] != value[0] or each.name not in ("mov", "movq"):
         return None
-    found = _BASE.match(parts[0])
+    found = PLACE.match(parts[0])
     return (found[2], int(found[1] or "0", 16)) if found and found[2] != "%rip" else None
+
+
+def _stored(function: Function, read: Instruction, value: Value) -> tuple[str, int] | None:
+    """The register that was stored where an instruction reads, and the address of the instruction
+    that did so shortly before: as constructors that are not optimized pass on what they keep."""
+    source = _read_from(read, value)
+    wanted = source and place_of(function, read, source[0], follows_stores=False)
+    if not wanted or wanted.root == FRAME:
+        return None
+    order, places = function.order()
+    index = places[read.address]
+    for each in reversed(order[max(0, index - MOST_TO_STORE) : index]):
+        if each.following in function.targets() or each.is_jump or each.is_call or each.ends:
+            return None
+        if each.is_conditional:
+            return None
+        if not function.writes(each):
+            continue
+        found = PLACE.match(each.written())
+        base = found and place_of(function, each, found[2], follows_stores=False)
+        if not base or base.plus(int(found[1] or "0", 16)) != wanted.plus(source[1]):
+            return None  # it may be another place, or the same
+        stored = _operands(each.operands)[0]
+        plain = each.name in ("mov", "movq") and stored == _whole(stored)
+        return (stored, each.address) if plain and stored.startswith("%r") else None
+    return None
 
 
 def _is_kept(name: str) -> bool:
@@ -241,7 +293,7 @@ def _before(function: Function, each: Instruction, value: Value) -> Value | None
     if each.name in ("mov", "movq"):
         full = source.startswith("%r") and not re.search(r"\d[bwd]$", source)
         return (source, offset) if full or _is_slot(function, source) else None
-    if each.name in ("lea", "leaq") and (found := _BASE.match(source)):
+    if each.name in ("lea", "leaq") and (found := PLACE.match(source)):
         return (found[2], offset + int(found[1] or "0", 16)) if found[2] != "%rip" else None
     if each.name in ("add", "addq", "sub", "subq") and source.startswith("$"):
         number = int(source[1:], 16)

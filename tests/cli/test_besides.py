@@ -53,7 +53,7 @@ LINE = range(-8, 56)  # of a lock 8 bytes behind a line's begin
 
 @pytest.fixture(
     scope="module",
-    params=[(c, level) for c in ("gcc", "clang") for level in ("-O1", "-O2", "-O3")],
+    params=[(c, level) for c in ("gcc", "clang") for level in ("-O0", "-O1", "-O2", "-O3")],
     ids="".join,
 )
 def program(request, tmp_path_factory):

@@ -35,6 +35,16 @@ __attribute__((noinline)) static long sum(long n) {
 }
 __attribute__((noinline)) static long store(long* to, long x) { *to = x; return x; }
 __attribute__((noinline)) static long itself(long x) { return x ? 1 + itself(x - table[x]) : 0; }
+struct box { long n; long* to; };
+__attribute__((noinline)) static void put(struct box* b, long x) { b->n = x; }
+__attribute__((noinline)) static void put_by(struct box* b, long x) { put(b, x + table[x]); }
+__attribute__((noinline)) static void put_behind(struct box* b, long x) { *b->to = x; }
+SECTION(own_object, struct box b; put_by(&b, x); x += b.n)
+SECTION(others_object, struct box b = {0, &other}; put_behind(&b, x); x += b.n)
+SECTION(static_object, static struct box b; put_by(&b, x); x += b.n)
+long passed_object(struct box* b) {
+  pthread_mutex_lock(&lock); put_by(b, 1); pthread_mutex_unlock(&lock); return 0;
+}
 SECTION(sleeps, x += deep(x))
 SECTION(reads, x += sum(x))
 SECTION(compares, x += memcmp(table, table + 50, x) > 0)
@@ -124,10 +134,11 @@ KNOWN_CALLS = {
     "handed_over": {"usleep"}, "members": {"pthread_mutex_lock", "usleep"},
     "repeated": {"pthread_mutex_lock", "usleep"}, "recursive": {"pthread_mutex_lock", "usleep"},
     "retried": set(), "fails": set(), "many": {"malloc", "free"}, "once": {"malloc"},
-    "early": set(), "tail": set(),
+    "early": set(), "tail": set(), "own_object": set(), "others_object": set(),
+    "static_object": set(), "passed_object": set(),
 }  # fmt: skip
 TAKES = {"pthread_mutex_lock", "pthread_mutex_timedlock", "enter"}
-ONLY_READ = {"reads", "compares", "fails", "early", "retried"}
+ONLY_READ = {"reads", "compares", "fails", "early", "retried", "own_object"}
 
 
 @pytest.fixture(

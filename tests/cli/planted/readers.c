@@ -1,6 +1,6 @@
 // Look-ups, which only read, exclude each other; one section in a thousand writes.
 #include "planted.h"
-enum { KEYS = 6000 };
+enum { KEYS = 12000 };
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
 uint64_t keys[KEYS], values[KEYS];
 static volatile uint64_t found;
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void change(uint64_t key, uint64_t value) {
 static void* worker(void* x) {
   uint64_t sum = 0;
   for (int i = 0; i < 20000; i++) {
-    sum += look_up(5800 + i % 200);
+    sum += look_up(11800 + i % 200);
     if (i % 1000 == 0) change(i, i);
     work(200);
   }

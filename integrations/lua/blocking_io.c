@@ -11,6 +11,7 @@
  */
 #include "blocking_io.h"
 
+#include "open_streams.h"
 #include "places.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static void back(struct use* me) {
   errno = error;
 }
 
-static bool in_use(FILE* stream) {
+bool lua_mt_in_use(FILE* stream) {
   pthread_mutex_lock(&guard);
   const struct use* each = uses;
   while (each != NULL && each->stream != stream) each = each->next;
@@ -164,19 +165,61 @@ int lua_mt_fprintf(FILE* stream, const char* format, ...) {
 
 int lua_mt_fflush(FILE* stream){OUTSIDE(int, stream, fflush(stream))}
 
+/* These wait for who is in the stream, or have to write first what its buffer has. */
+off_t lua_mt_ftell(FILE* stream) {
+  OUTSIDE(off_t, stream, ftello(stream))
+}
+int lua_mt_fseek(FILE* stream, off_t to, int from) {
+  OUTSIDE(int, stream, fseeko(stream, to, from))
+}
+int lua_mt_setvbuf(FILE* stream, char* to, int mode, size_t size) {
+  OUTSIDE(int, stream, setvbuf(stream, to, mode, size))
+}
+
+static UNSEEN bool clearerr_at_once(FILE* stream) {
+  if (ftrylockfile(stream) != 0) return false;
+  clearerr_unlocked(stream);
+  funlockfile(stream);
+  return true;
+}
+
+void lua_mt_clearerr(FILE* stream) {
+  syncopate_gil_needs_lock();
+  if (clearerr_at_once(stream)) return;
+  struct use me;
+  leave(&me, stream);
+  clearerr(stream);
+  back(&me);
+}
+
+static UNSEEN bool ungetc_at_once(int c, FILE* stream, int* result) {
+  if (ftrylockfile(stream) != 0) return false;
+  *result = ungetc(c, stream);
+  funlockfile(stream);
+  return true;
+}
+
+int lua_mt_ungetc(int c, FILE* stream) {
+  syncopate_gil_needs_lock();
+  int result = EOF;
+  if (ungetc_at_once(c, stream, &result)) return result;
+  OUTSIDE(int, stream, ungetc(c, stream))
+}
+
 FILE* lua_mt_fopen(const char* name, const char* mode) { /* a named pipe waits for its other end */
   struct use me;
   leave(&me, NULL);
   FILE* const opened = fopen(name, mode);
   back(&me);
-  return opened;
+  return lua_mt_opened(opened);
 }
 
 static int close_by(int (*close)(FILE*), FILE* stream) {
-  if (in_use(stream)) {
+  if (lua_mt_in_use(stream)) {
     errno = EBUSY;
     return EOF;
   }
+  lua_mt_closing(stream);
   OUTSIDE(int, stream, close(stream))
 }
 

@@ -8,7 +8,9 @@
 #ifndef LUA_MT_BLOCKING_IO_H
 #define LUA_MT_BLOCKING_IO_H
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,9 +25,16 @@ size_t lua_mt_print(const char* from, size_t bytes);
 __attribute__((format(printf, 2, 3))) int lua_mt_fprintf(FILE* stream, const char* format, ...);
 int lua_mt_fflush(FILE* stream);
 FILE* lua_mt_fopen(const char* name, const char* mode);
-/* EOF with EBUSY, and the stream stays open for ever, while another thread waits in it. */
+/* Whether a thread is in the stream outside of the lock. */
+bool lua_mt_in_use(FILE* stream);
+/* EOF with EBUSY, and the stream stays open, while it is in use. */
 int lua_mt_fclose(FILE* stream);
 int lua_mt_pclose(FILE* stream);
+off_t lua_mt_ftell(FILE* stream);
+int lua_mt_fseek(FILE* stream, off_t to, int from);
+int lua_mt_setvbuf(FILE* stream, char* to, int mode, size_t size);
+void lua_mt_clearerr(FILE* stream);
+int lua_mt_ungetc(int c, FILE* stream);
 int lua_mt_system(const char* command);
 
 #ifdef __cplusplus

@@ -66,7 +66,7 @@ build() {
       *) compile "$each" ;;
     esac
   done
-  for name in libraries heap removals finalizers blocking_io places; do
+  for name in libraries heap removals finalizers blocking_io open_streams places; do
     $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
   done
   for name in runtime thread_module sockets; do
@@ -79,7 +79,7 @@ build() {
 link_mt() {
   wraps=""
   for name in lua_newstate lua_close lua_gc luaC_newobj luaC_step luaC_fullgc luaC_checkfinalizer \
-    luaS_resize luaL_loadfilex; do
+    luaC_freeallobjects luaS_resize luaL_loadfilex; do
     wraps="$wraps -Wl,--wrap=$name"
   done
   $cxx ${2:-} "$objects"/*.o $wraps $last -pthread -lm -ldl -o "$1"

@@ -30,6 +30,7 @@ static struct {
 } next_kind;
 
 int __real_lua_gc(lua_State* L, int what, ...);
+void lua_mt_await_threads(void); /* runtime.h */
 void __real_luaC_step(lua_State* L);
 void __real_luaC_fullgc(lua_State* L, int is_emergency);
 
@@ -42,6 +43,8 @@ int lua_mt_finalize(lua_State* L, Pfunc call, void* data, ptrdiff_t old_top, ptr
   g->gcstp = is_closing(g) ? GCSTPCLS : stopped;
   if (local->finalizing++ == 0) ++in_finalizers;
   const int status = luaD_pcall(L, call, data, old_top, handler);
+  /* What follows may be freed: threads that it has started might use it. */
+  if (is_closing(g)) lua_mt_await_threads();
   /* What was allocated meanwhile is the collector's when it goes on. */
   lua_mt_make_whole(L);
   if (--local->finalizing == 0) --in_finalizers;

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct GCObject;
 struct lua_State;
@@ -30,6 +31,7 @@ struct lua_mt_local {
   ptrdiff_t own_debt;
   int own_strings;
   bool taken;
+  uint64_t number;     /* of the thread, which no other has, before or after; from 1 */
   unsigned finalizing; /* finalizers that the thread is in: one, or more while the state closes */
   struct GCObject* newest; /* objects made since the last collection: a list, */
   struct GCObject* oldest; /* and its end */

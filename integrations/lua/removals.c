@@ -89,6 +89,14 @@ static struct lua_mt_local* free_local(void) {
   return all_locals = made;
 }
 
+static struct lua_mt_local* take_free_local(void) {
+  static uint64_t last_number;
+  struct lua_mt_local* const local = free_local();
+  local->taken = true;
+  local->number = ++last_number;
+  return local;
+}
+
 static void count_globally(global_State* g, struct lua_mt_local* local) {
   local->debt = &g->GCdebt;
   local->strings = &g->strt.nuse;
@@ -128,8 +136,7 @@ void lua_mt_make_whole(lua_State* L) {
 }
 
 struct lua_mt_local* lua_mt_take_local(lua_State* L) {
-  struct lua_mt_local* const local = free_local();
-  local->taken = true;
+  struct lua_mt_local* const local = take_free_local();
   count_locally(G(L), local);
   return local;
 }
@@ -150,8 +157,7 @@ bool lua_mt_begin(void) {
   }
   lua_mt_removed.line = (size_t)line;
   lua_mt_removed.allowance = heap << 20;
-  lua_mt_self = free_local();
-  lua_mt_self->taken = true;
+  lua_mt_self = take_free_local();
   lua_mt_self->own_debt = 0;
   lua_mt_self->debt = &lua_mt_self->own_debt; /* until there is a state */
   lua_mt_self->strings = &lua_mt_self->own_strings;

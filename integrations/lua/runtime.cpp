@@ -19,6 +19,7 @@ extern "C" {
 int lua_mt_original_main(int argc, char** argv);  // lua.c's
 
 void __real_lua_close(lua_State* L);
+void __real_luaC_freeallobjects(lua_State* L);
 int __real_luaL_loadfilex(lua_State* L, const char* name, const char* mode);
 
 // The program ends when its last thread does. A started thread that ends it (os.exit(code, true))
@@ -33,6 +34,13 @@ void __wrap_lua_close(lua_State* L) {
   syncopate_gil_needs_lock();
   is_closed = true;
   __real_lua_close(L);
+}
+
+// After the variables that are closed with the state (lua_close), which may have started threads.
+void __wrap_luaC_freeallobjects(lua_State* L) {
+  lua_mt_await_threads();
+  lua_mt_make_whole(L);
+  __real_luaC_freeallobjects(L);
 }
 
 // Of os.exit: others may still run, and their numbers are not among the statistics.

@@ -20,10 +20,11 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <thread>
 
 namespace {
@@ -44,7 +45,7 @@ struct task {
 };
 
 struct mutex {
-  const lua_mt_local* owner = nullptr;  // the thread that has it
+  std::uint64_t owner = 0;  // the number of the thread that has it; 0: nobody
   wait_queue waiters;
 };
 
@@ -60,7 +61,8 @@ struct channel {
 };
 
 unsigned running = 0;  // started threads that have not finished; inside the lock
-wait_queue all_finished;
+// Leaked, as a thread may wait there while another ends the process.
+wait_queue& all_finished = *new wait_queue;
 std::atomic<unsigned> attached{0};  // the same, until they have also told what they counted
 
 template <class T>
@@ -107,7 +109,7 @@ bool start_thread(task* t) {
     attached.fetch_add(1, std::memory_order_relaxed);
     std::thread(run, t).detach();
     return true;
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // of the system, or of memory
     attached.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
@@ -152,13 +154,13 @@ int thread_join(lua_State* L) {
 // ---- mutexes and conditions ----
 
 void lock(mutex* m) {
-  while (m->owner != nullptr) m->waiters.sleep(lua_mt_places[lua_mt_at_lock]);
-  m->owner = lua_mt_self;
+  while (m->owner != 0) m->waiters.sleep(lua_mt_places[lua_mt_at_lock]);
+  m->owner = lua_mt_self->number;
 }
 
 int unlock(lua_State* L, mutex* m) {
-  if (m->owner == nullptr) return luaL_error(L, "the mutex is not locked");
-  m->owner = nullptr;
+  if (m->owner == 0) return luaL_error(L, "the mutex is not locked");
+  m->owner = 0;
   m->waiters.wake(1);
   return 0;
 }
@@ -166,7 +168,8 @@ int unlock(lua_State* L, mutex* m) {
 int new_mutex(lua_State* L) { return make<mutex>(L, mutex_type), 1; }
 int mutex_lock(lua_State* L) {
   mutex* const m = check<mutex>(L, 1, mutex_type);
-  if (m->owner == lua_mt_self) return luaL_error(L, "this thread has locked the mutex already");
+  if (m->owner == lua_mt_self->number)
+    return luaL_error(L, "this thread has locked the mutex already");
   return lock(m), 0;
 }
 int mutex_unlock(lua_State* L) { return unlock(L, check<mutex>(L, 1, mutex_type)); }
@@ -207,7 +210,8 @@ int channel_send(lua_State* L) {
   if (c->closed) return luaL_error(L, "the channel is closed");
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
-  lua_rawseti(L, -2, c->first + c->count++);
+  lua_rawseti(L, -2, c->first + c->count);  // may raise: nothing is sent then
+  ++c->count;
   c->receivers.wake(1);
   return 0;
 }

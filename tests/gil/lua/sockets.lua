@@ -109,6 +109,7 @@ local stuck = thread.start(function() return pcall(pipe.read, pipe, "l") end)
 thread.sleep(0.01)
 local done, problem, code = pipe:close()
 assert(done or (problem and code), "closing a stream in use tells why it cannot")
+assert(io.type(pipe) == (done and "closed file" or "file"))
 writer = not done and assert(io.open(name, "w"))
 if writer then
   writer:write("end\n")
@@ -116,7 +117,50 @@ if writer then
 end
 local read, text = stuck:join()
 assert(done and not read or text == "end")
+assert(done or pipe:close(), "nobody is in it any more")
 os.remove(name)
+
+-- Who waits for the thread that waits in a stream keeps nobody else out. A command's start does not
+-- wait for it, and finds in a file what was written before.
+for _, call in ipairs {
+  function(stream) stream:seek() end,
+  function(stream) stream:seek("end") end,
+  function(stream) stream:setvbuf("no") end,
+  function(stream) stream:read("n") end,
+} do
+  name = new_pipe()
+  local opening = thread.start(io.open, name)
+  writer = assert(io.open(name, "w"))
+  pipe = assert(opening:join())
+  local readers = {}
+  for k = 1, 2 do readers[k] = thread.start(function() return pipe:read("n") end) end
+  thread.sleep(0.01)
+  readers[3] = thread.start(call, pipe)
+  thread.sleep(0.01)
+  writer:write("7 ")
+  writer:flush()
+  thread.sleep(0.001)
+  writer:close()  -- all find the end
+  for k = 1, 3 do readers[k]:join() end
+  assert(pipe:close())
+  os.remove(name)
+end
+name = new_pipe()
+pipe = assert(io.open(name, "r+"))
+local reader_of_pipe = thread.start(pipe.read, pipe, "l")
+local written_name = os.tmpname()
+local written = assert(io.open(written_name, "w"))
+written:write("before")
+thread.sleep(0.01)
+local command = io.popen("cat " .. written_name)
+assert(command:read("a") == "before")
+assert(command:close() and written:close())
+writer = assert(io.open(name, "w"))
+writer:write("\n")
+assert(writer:close())
+assert(reader_of_pipe:join() == "" and pipe:close())
+os.remove(name)
+os.remove(written_name)
 
 -- A command that another thread has to end.
 name = new_pipe()

@@ -263,10 +263,11 @@ def test_yield_points_are_lines_of_the_program(lua, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("close", ["false", "true"])
-@pytest.mark.parametrize("main", ["t:join()", "while true do end"])
+@pytest.mark.parametrize("main", ["t:join()", "while true do end", ""])
 def test_a_started_thread_can_end_the_program(lua, close, main):
-    """Whatever the main thread is at."""
-    script = f"local t = thread.start(function() os.exit(3, {close}) end) {main}"
+    """Whatever the main thread is at, at its end, too."""
+    ends = f"thread.sleep(0.05) os.exit(3, {close})"
+    script = f"local t = thread.start(function() {ends} end) {main}"
     done = subprocess.run([lua / "lua-mt", "-e", script], check=False, timeout=60)
     assert done.returncode == 3
 

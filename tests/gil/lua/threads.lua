@@ -15,6 +15,16 @@ do
   assert(not pcall(m.unlock, m))
 end
 
+-- A mutex is its thread's after that has ended, not that of the next one.
+do
+  local m = thread.mutex()
+  thread.start(m.lock, m):join()
+  local next_one = thread.start(function() return pcall(m.lock, m) end)
+  thread.sleep(0.0001)
+  m:unlock()
+  assert(next_one:join())
+end
+
 local function add_coroutine()
   local step = coroutine.wrap(function(a)
     for k = 1, 5 do a = coroutine.yield(a + k) end

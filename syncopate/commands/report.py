@@ -223,6 +223,7 @@ def _interpreter_locks(parser: Parser, options) -> int:
     for path in options.files:
         statistics = gilreport.read(path)
         with boundedfile.damaged_where_wrong(path, "let the runtime write it again"):
+            gilreport.check(statistics)
             text = gilreport.text(statistics, options.top or DEFAULT_TOP)
         print(text, end="")
     return 0

@@ -23,6 +23,26 @@ def read(path: str) -> dict:
     return found
 
 
+def check(statistics: dict) -> None:
+    """Raises ValueError unless all counts are such; KeyError or TypeError in another form."""
+    points = statistics["points"]
+    for of in (statistics, *points):
+        _counts({name: of[name] for name in ("transactions", "fallbacks")})
+    _counts({"aborts": statistics["aborts"]})
+    _counts(statistics["cycles"])
+    for point in points:
+        _counts(point["aborts"])
+        _counts({"length": point["length"]})
+        for ticks, length in point["lengths"]:
+            _counts({"lengths": ticks, "length": length})
+
+
+def _counts(of: dict) -> None:
+    for name, number in of.items():
+        if type(number) is not int or number < 0:
+            raise ValueError(f"{name}: {number!r} is not a count")
+
+
 def text(statistics: dict, top: int) -> str:
     lines = [_summary(statistics), _time(statistics["cycles"]), _causes(statistics["points"])]
     points = sorted(statistics["points"], key=lambda p: -p["transactions"])

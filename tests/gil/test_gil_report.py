@@ -1,5 +1,7 @@
 """`syncopate report` of an interpreter lock's statistics, and what it says to other files."""
 
+import copy
+import functools
 import json
 
 import pytest
@@ -74,6 +76,32 @@ def test_nothing_was_elided():
     empty = {"transactions": 0, "aborts": 0, "fallbacks": 0, "points": []}
     empty["cycles"] = {"useful": 0, "waiting": 0}
     assert gilreport.text(empty, 10).splitlines()[0] == "interpreter lock: no transactions"
+
+
+@pytest.mark.parametrize("wrong", [-5, None, True, 1.5, "many", [3]])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("transactions",),
+        ("aborts",),
+        ("fallbacks",),
+        ("cycles", "useful"),
+        ("points", 0, "transactions"),
+        ("points", 0, "length"),
+        ("points", 0, "aborts", "capacity"),
+        ("points", 1, "fallbacks"),
+        ("points", 1, "lengths", 3, 1),
+    ],
+)
+def test_what_is_no_count_is_told_and_not_shown(tmp_path, capsys, path, wrong):
+    damaged = copy.deepcopy(STATISTICS)
+    *way, last = path
+    functools.reduce(lambda of, step: of[step], way, damaged)[last] = wrong
+    file = tmp_path / "gil.json"
+    file.write_text(json.dumps(damaged))
+    with pytest.raises(Failure, match=r"gil\.json is damaged \(ValueError: .* is not a count"):
+        report.main([str(file)])
+    assert capsys.readouterr().out == ""
 
 
 def test_other_files_and_forms_are_told(tmp_path):

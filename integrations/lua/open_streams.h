@@ -1,5 +1,5 @@
 /* open_streams.h -- the streams that lua-mt has opened, so that all can be flushed but those in
- * which another thread waits: fflush(NULL) would wait for that thread. Requires, for all: inside. */
+ * which another thread waits: fflush(NULL) would wait for that one. Requires, for all: inside. */
 #ifndef LUA_MT_OPEN_STREAMS_H
 #define LUA_MT_OPEN_STREAMS_H
 

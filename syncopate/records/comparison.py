@@ -50,6 +50,11 @@ class Side(NamedTuple):
     hold: dict | None
 
 
+def _is_counted(lock: dict) -> bool:
+    """Whether it is known how often it was taken. (Older JSON does not say.)"""
+    return lock.get("counted", True) and not lock.get("counted_in_part", False)
+
+
 def side_of(lock: dict | None) -> Side:
     if lock is None:
         return Side(0, 0, 0, 0, 0, [], None)
@@ -58,7 +63,7 @@ def side_of(lock: dict | None) -> Side:
         lock["waited_ns"],
         sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
         sum(kind["count"] for kind in kinds),
-        lock["acquisitions"] if lock.get("counted", True) else None,
+        lock["acquisitions"] if _is_counted(lock) else None,
         lock["contended"] - lock.get("in_vain", 0) - lock.get("open", 0),  # not in older JSON
         sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
         lock["hold"],

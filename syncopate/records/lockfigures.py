@@ -93,6 +93,7 @@ def rate(lock: dict, results: dict) -> str:
     if times is None:
         times = lock["acquisitions"]
     found = f"are {count(round(times / seconds)) if seconds else 'many'} a second"
+    found += " or more" * lock.get("counted_in_part", False)
     return found + " at the worst one" * (times < lock["acquisitions"])
 
 
@@ -189,7 +190,7 @@ def at_once(results: dict) -> int:
     threads = [
         thread
         for thread in results["threads"]
-        if joined[thread["label"]] <= MOSTLY * life(thread, results)
+        if joined[thread.get("label", "")] <= MOSTLY * life(thread, results)  # not in older JSON
     ]
     changes = [(thread["start_ns"], 1) for thread in threads]
     changes += [(each["end_ns"], -1) for each in threads if each["end_ns"] is not None]

@@ -162,6 +162,7 @@ def _entry(rows: list[tuple[dict, dict]], total: int) -> dict:
         "in_memory": "shared" if objects else _own(locks),
         "members": len(objects) + own,
         "acquisitions": sum(lock["acquisitions"] for lock in locks if lock["counted"]),
+        "counted_in_part": any(lock.get("counted_in_part", False) for lock in locks),
         "contended": sum(lock["contended"] for lock in locks),
         "lost_ns": lost,
         "lost_share": lost / total if total else 0.0,

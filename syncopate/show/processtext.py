@@ -47,7 +47,12 @@ def _locks(console, locks: list[dict]) -> None:
         "processes": [str(lock["processes"]) for lock in shown],
         "lost": [duration(lock["lost_ns"]) for lock in shown],
         "of all": [percent(lock["lost_share"]) for lock in shown],
-        "taken": [count(lock["acquisitions"]) if lock["acquisitions"] else "-" for lock in shown],
+        "taken": [
+            count(lock["acquisitions"]) + "+" * lock["counted_in_part"]
+            if lock["acquisitions"]
+            else "-"
+            for lock in shown
+        ],
     }
     console.print(terminal.table(console, columns, ("taken",)))
 

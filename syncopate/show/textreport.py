@@ -103,9 +103,11 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
                 _wait_table(console, waited)
         idle = sum(lock["members"] for lock in locks if not _is_waited_for(lock))
         if idle:
-            taken = sum(lock["acquisitions"] for lock in locks if not _is_waited_for(lock))
+            others = [lock for lock in locks if not _is_waited_for(lock)]
+            taken = sum(lock["acquisitions"] for lock in others)
+            in_part = any(lock.get("counted_in_part", False) for lock in others)
             uses = (
-                f", taken {'once' if taken == 1 else f'{count(taken)} times'}"
+                f", taken {'once' if taken == 1 else f'{count(taken)} times'}{' or more' * in_part}"
                 if kind in LOST
                 else ""
             )

@@ -406,3 +406,16 @@ def test_counts_that_went_with_a_locks_memory_are_said_to_be_in_part(tmp_path, d
     table = run_cli("report", tmp_path / "rec").stdout.partition("\nMutexes\n")[2]
     row = table.splitlines()[1]
     assert (f" {lock['acquisitions']}+ " in row) == (not destroys), row
+    twice = [tmp_path / "rec", tmp_path / "again"]
+    assert run_cli("record", "-o", twice[1], "--", program).returncode == 0
+    (entry,) = json.loads(run_cli("report", "--json", *twice).stdout)["processes"]["locks"]
+    assert entry["counted_in_part"] == (not destroys)
+    both = run_cli("report", *twice).stdout.partition("\nThe same locks")[2].splitlines()[2]
+    assert both.endswith("+") == (not destroys), both
+    (row,) = (
+        each
+        for each in json.loads(run_cli("diff", "--json", *twice).stdout)["locks"]
+        if each["object"] == "mutex"
+    )
+    taken = 240 if destroys else None
+    assert [row["acquisitions"][side] for side in ("before", "after")] == [taken, taken]

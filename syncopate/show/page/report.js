@@ -115,7 +115,8 @@ const inMemory = (l) => (!l.shared.length ? (l.in_memory === "own" ? "each its o
 const SHARED_COLUMNS = [["Lock", named, true], ["In memory", inMemory, true],
   ["Processes", (l) => number(l.processes)],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
-  ["Taken", (l) => l.acquisitions ? number(l.acquisitions) : "-"]];
+  ["Taken", (l) => l.acquisitions
+    ? number(l.acquisitions) + (l.counted_in_part ? "+" : "") : "-"]];
 function fillTree(choose) {
   const { count, tree, locks, quiet, lost_ns, lost_share, thread_time_ns } = data.processes;
   at("tree").hidden = tree.length < 2;

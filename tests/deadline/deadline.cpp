@@ -109,6 +109,11 @@ void tell(pid_t process) {
   std::fprintf(stderr, "\n--- process %s: %s\n", id.c_str(),
                first_line("/proc/" + id + "/cmdline").c_str());
   tell_by_kernel(process);
+}
+
+void tell_stacks(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::fprintf(stderr, "\nthe stacks of %s\n", id.c_str());
   std::fflush(stderr);
   if (std::system(("timeout 20 eu-stack -n 24 -p " + id + " 1>&2").c_str()) != 0)
     std::fputs("  eu-stack (package elfutils) could not show the stacks\n", stderr);
@@ -180,6 +185,8 @@ void end_family(pid_t process, int seconds) {
   std::vector<pid_t> family;
   add_family(process, family);
   for (const pid_t member : family) tell(member);
+  for (const pid_t member : family) ::kill(member, SIGSTOP);  // stacks take long where many run
+  for (const pid_t member : family) tell_stacks(member);
   for (const pid_t member : family) ::kill(member, SIGKILL);
   std::fprintf(stderr, "deadline: ended after %d s\n", seconds);
 }

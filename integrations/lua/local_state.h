@@ -63,7 +63,8 @@ extern "C" {
  * Returns false, with a line on standard error, when they make no sense. */
 bool lua_mt_begin(void);
 
-/* A local state for a thread that is to begin: it sets lua_mt_self to it. Requires: the lock. */
+/* A local state for a thread that is to begin: it sets lua_mt_self to it. NULL: there is no
+ * memory. Requires: the lock. */
 struct lua_mt_local* lua_mt_take_local(struct lua_State* L);
 /* The calling thread's, which uses the Lua state no more. Requires: inside. */
 void lua_mt_give_back_local(void);

@@ -82,7 +82,7 @@ static struct lua_mt_local* free_local(void) {
   for (struct lua_mt_local* each = all_locals; each != NULL; each = each->next)
     if (!each->taken) return each;
   struct lua_mt_local* const made = aligned_alloc(_Alignof(struct lua_mt_local), sizeof *made);
-  if (made == NULL) abort();
+  if (made == NULL) return NULL;
   memset(made, 0, sizeof *made);
   made->own_debt = -debt_quantum;
   made->next = all_locals;
@@ -92,6 +92,7 @@ static struct lua_mt_local* free_local(void) {
 static struct lua_mt_local* take_free_local(void) {
   static uint64_t last_number;
   struct lua_mt_local* const local = free_local();
+  if (local == NULL) return NULL;
   local->taken = true;
   local->number = ++last_number;
   return local;
@@ -137,7 +138,7 @@ void lua_mt_make_whole(lua_State* L) {
 
 struct lua_mt_local* lua_mt_take_local(lua_State* L) {
   struct lua_mt_local* const local = take_free_local();
-  count_locally(G(L), local);
+  if (local != NULL) count_locally(G(L), local);
   return local;
 }
 
@@ -158,6 +159,10 @@ bool lua_mt_begin(void) {
   lua_mt_removed.line = (size_t)line;
   lua_mt_removed.allowance = heap << 20;
   lua_mt_self = take_free_local();
+  if (lua_mt_self == NULL) {
+    fputs("lua-mt: not enough memory\n", stderr);
+    return false;
+  }
   lua_mt_self->own_debt = 0;
   lua_mt_self->debt = &lua_mt_self->own_debt; /* until there is a state */
   lua_mt_self->strings = &lua_mt_self->own_strings;

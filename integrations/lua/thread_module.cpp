@@ -85,8 +85,15 @@ int destroy(lua_State* L) {
 
 // ---- threads ----
 
-void run(task* me) {
-  if (syncopate_gil_attach() != 0) std::abort();
+// How far a thread has come that is being started.
+enum beginning : std::uint32_t { begins, runs, lacks_memory };
+
+// Tells the one that starts it whether it could be attached, and runs the task if so.
+void run(task* me, std::atomic<std::uint32_t>* begun) {
+  const bool is_attached = syncopate_gil_attach() == 0;
+  begun->store(is_attached ? runs : lacks_memory, std::memory_order_release);
+  syncopate::machine::wake(begun, 1);  // the address only: it may be gone
+  if (!is_attached) return;
   lua_mt_self = me->local;
   syncopate_gil_enter(lua_mt_places[lua_mt_at_start]);
   lua_State* const L = me->L;
@@ -104,15 +111,18 @@ void run(task* me) {
   attached.fetch_sub(1, std::memory_order_release);
 }
 
+// Blocks until it runs, as it can still fail; it does not need the lock for that.
 bool start_thread(task* t) {
+  std::atomic<std::uint32_t> begun{begins};
+  attached.fetch_add(1, std::memory_order_relaxed);
   try {
-    attached.fetch_add(1, std::memory_order_relaxed);
-    std::thread(run, t).detach();
-    return true;
+    std::thread(run, t, &begun).detach();
+    while (begun.load(std::memory_order_acquire) == begins) syncopate::machine::park(begun, begins);
+    if (begun.load(std::memory_order_relaxed) == runs) return true;
   } catch (const std::exception&) {  // of the system, or of memory
-    attached.fetch_sub(1, std::memory_order_relaxed);
-    return false;
   }
+  attached.fetch_sub(1, std::memory_order_relaxed);
+  return false;
 }
 
 int thread_start(lua_State* L) {
@@ -129,8 +139,8 @@ int thread_start(lua_State* L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, t);  // alive for as long as it runs
   t->local = lua_mt_take_local(L);
   ++running;
-  if (start_thread(t)) return 1;
-  t->local->taken = false;
+  if (t->local != nullptr && start_thread(t)) return 1;
+  if (t->local != nullptr) t->local->taken = false;
   --running;
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, t);

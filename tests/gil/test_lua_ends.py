@@ -1,6 +1,7 @@
 """lua-mt: what is started while the state closes ends before it is gone; and what a lack of memory
 leaves undone is not done."""
 
+import os
 import resource
 import subprocess
 
@@ -38,6 +39,29 @@ for _ = 1, sent do assert(queue:receive() == "v") end
 print(sent > 0, queue:receive())
 """
 
+STARTS = """
+local kept, started = {}, {}
+pcall(function() while true do kept[#kept + 1] = ("x"):rep(20000) .. #kept end end)
+pcall(function() while true do kept[#kept + 1] = ("x"):rep(500) .. #kept end end)
+for _ = 1, 400 do kept[#kept] = nil end
+for _ = 1, 60 do
+  local done, t = pcall(thread.start, function() return 7 end)
+  if done then started[#started + 1] = t end
+end
+for _, t in ipairs(started) do assert(t:join() == 7) end
+print("ok", #started < 60)
+"""
+
+
+def limit(room: int):
+    """What gives a process so many bytes of memory, and its threads small stacks."""
+
+    def set_limits() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
+
+    return set_limits
+
 
 def printed(command: list, **more) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **more)
@@ -53,6 +77,12 @@ def test_a_thread_that_is_started_while_the_state_closes_is_waited_for(lua, how)
 
 @pytest.mark.long
 def test_what_a_channel_has_no_memory_for_is_not_sent(lua):
-    room = 100 << 20
-    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room))}
-    assert printed([lua / "lua-mt", "-e", FULL], **limit) == "true\tlast\n"
+    assert printed([lua / "lua-mt", "-e", FULL], preexec_fn=limit(100 << 20)) == "true\tlast\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("room", [120, 100, 90, 80, 70, 60, 50])
+def test_a_thread_that_there_is_no_memory_for_is_an_error(lua, room):
+    """At its start, wherever memory ends: the program goes on."""
+    more = {"preexec_fn": limit(room << 20), "env": os.environ | {"LUA_MT_REMOVE": "none"}}
+    assert printed([lua / "lua-mt", "-e", STARTS], **more) == "ok\ttrue\n"

@@ -3,6 +3,7 @@ leaves undone is not done."""
 
 import os
 import resource
+import signal
 import subprocess
 
 import pytest
@@ -73,6 +74,21 @@ def printed(command: list, **more) -> str:
 @pytest.mark.parametrize("how", CLOSES)
 def test_a_thread_that_is_started_while_the_state_closes_is_waited_for(lua, how):
     assert printed([lua / "lua-mt", "-e", CLOSES[how]]) == "100000\n"
+
+
+@pytest.mark.long
+def test_the_second_interrupt_ends_what_other_threads_go_on_with(lua):
+    script = "thread.start(function() while true do end end) print() while true do end"
+    command = [lua / "lua-mt", "-e", script]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as program:
+        program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        assert program.stderr.readline().endswith("interrupted!\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(timeout=0.5)
+        program.send_signal(signal.SIGINT)
+        assert program.wait(timeout=60) == -signal.SIGINT
 
 
 @pytest.mark.long

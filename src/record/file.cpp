@@ -189,7 +189,10 @@ void fill_header(file_header& h) noexcept {
   h.version = version;
   h.header_bytes = sizeof h;
   h.process_id = sys::process_id();
-  h.parent_id = static_cast<std::uint32_t>(sys::call(SYS_getppid));
+  // The kernel names whoever took in a child whose parent has ended; and a parent that has recorded
+  // nothing has no file.
+  h.parent_id = file.parents != nullptr ? file.parents->process_id
+                                        : static_cast<std::uint32_t>(sys::call(SYS_getppid));
   h.start_ticks = h.last_ticks = machine::ticks();
   h.start_monotonic_ns = h.last_monotonic_ns = machine::now();
   h.start_realtime_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000u +

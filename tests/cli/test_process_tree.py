@@ -508,3 +508,52 @@ def test_names_of_many_processes_are_asked_of_one_tool(tmp_path):
     done = run_cli("report", *files, environ={"SYNCOPATE_NATIVE": str(native)})
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "started").read_text() == "x\n"
+
+
+# Three children: of one the parent goes on; the others are taken in by another process before they
+# wait for a lock, as daemons are, one of them from a parent that recorded nothing.
+ORPHANS = (
+    TWO_THREADS
+    + r"""
+static int orphan(const char* name, pid_t parent) {
+  alarm(30);
+  while (parent != 0 && getppid() == parent) usleep(1000);
+  two_threads();
+  int ended = open(name, O_CREAT | O_WRONLY, 0600);
+  return ended < 0;
+}
+int main(void) {
+  alarm(30);
+  two_threads();
+  if (fork() == 0) return orphan("child", 0);
+  if (fork() == 0) {
+    pid_t self = getpid();
+    if (fork() == 0) return orphan("orphan_of_quiet", self);
+    _exit(0);
+  }
+  if (fork() == 0) {
+    two_threads();
+    pid_t self = getpid();
+    if (fork() == 0) return orphan("orphan", self);
+    return 0;
+  }
+  while (wait(0) > 0) {}
+  while (access("orphan", F_OK) || access("orphan_of_quiet", F_OK)) usleep(1000);
+  usleep(300 * 1000);
+  return 0;
+}
+"""
+)
+
+
+def test_processes_that_outlive_their_parents_stand_below_them(tmp_path):
+    program = compile_c(ORPHANS, tmp_path / "server", "-g", "-pthread")
+    assert run_cli("record", "-o", "r", "--", program, cwd=tmp_path).returncode == 0
+    records = sorted(tmp_path.glob("r*"))
+    assert len(records) == 5
+    view = json.loads(run_cli("report", "--json", *records).stdout)["processes"]
+    assert [each["depth"] for each in view["tree"]] in (
+        [0, 1, 1, 1, 2],
+        [0, 1, 1, 2, 1],
+        [0, 1, 2, 1, 1],
+    )

@@ -61,7 +61,8 @@ bool lua_mt_in_use(FILE* stream) {
 }
 
 /* What a stream takes or gives is not taken back when a transaction aborts: where the machine is a
- * modeled one, the C library's code is not its to undo. So each function here has the lock first. */
+ * modeled one, the C library's code is not its to undo. So each function here first has the lock.
+ */
 
 /* The expression, computed outside of the lock. */
 #define OUTSIDE(type, stream, expression) \

@@ -1,5 +1,5 @@
-/* finalizers.c -- a finalizer switches the collector off for the thread that runs it, as in Lua, and
- * for no other: it may sleep, and others run in the middle of it, and collect.
+/* finalizers.c -- a finalizer switches the collector off for the thread that runs it, as in Lua,
+ * and for no other: it may sleep, and others run in the middle of it, and collect.
  *
  * Lua has one flag, which the finalizer's thread sets, and sets back to what it was. Here the flag
  * is the thread's own; what the program has asked for (collectgarbage "stop", "generational") is

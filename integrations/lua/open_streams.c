@@ -43,8 +43,8 @@ void lua_mt_closing(const FILE* stream) {
   free(found);
 }
 
-/* Whoever waits in it will write, or has begun to: that is not waited for. What was read ahead stays:
- * only fflush() of a stream by its name gives that back. */
+/* Whoever waits in it will write, or has begun to: that is not waited for. What was read ahead
+ * stays: only fflush() of a stream by its name gives that back. */
 static int flush_if_idle(FILE* stream) {
   return lua_mt_in_use(stream) || __fpending(stream) == 0 ? 0 : lua_mt_fflush(stream);
 }

@@ -95,7 +95,8 @@ class Program:
         ]
         by_thread.sort(key=lambda each: -each["waited_ns"])
         lock = {"object": "mutex", "lost_ns": sum(lost), "waited_ns": sum(lost),
-                "threads_lost": len(by_thread), "by_thread": by_thread[:64]}  # fmt: skip
+                "threads_lost": len(by_thread), "by_thread": by_thread[:64],
+                "waits": {"mutex": {}}}  # fmt: skip
         threads = [
             {"label": name, "start_ns": 0, "end_ns": end, "waited_ns": sum(waited.values()),
              "runnable_ns": 0}

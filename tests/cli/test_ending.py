@@ -121,7 +121,7 @@ class Last:
         for number in (ending.signal.SIGINT, *ending.ENDING):
             os.kill(os.getpid(), number)
 last = Last()
-status = __main__.main(["doctor"])
+status = __main__.main(["list"])
 del last
 sys.exit(status)
 """
@@ -197,6 +197,17 @@ def of_environment(text: str) -> set[int]:
     return found
 
 
+def ends_by(script: str, number: int, *words: str) -> None:
+    """Runs it, to which the signal comes: it ends as after Ctrl-C."""
+    started = popen([sys.executable, "-c", script, str(ROOT), str(int(number)), *words])
+    try:
+        assert started.wait(SECONDS) == 128 + number
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
 def waited(condition, what: str) -> None:
     until = time.monotonic() + SECONDS
     while not condition():
@@ -216,25 +227,13 @@ def test_nor_where_the_terminal_is_closed_or_it_alone_is_interrupted(files, tmp_
 
 @pytest.mark.parametrize("number", ENDING)
 def test_what_a_thread_starts_after_the_signal_ends_too(number):
-    started = popen([sys.executable, "-c", LATE, str(ROOT), str(int(number))])
-    try:
-        assert started.wait(SECONDS) == 128 + number
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
+    ends_by(LATE, number)
 
 
 @pytest.mark.parametrize("number", ENDING)
 @pytest.mark.parametrize("waits_for", ["lock", "process"])
 def test_a_signal_that_comes_as_the_main_thread_begins_to_wait_ends_it(number, waits_for):
-    started = popen([sys.executable, "-c", UNSEEN, str(ROOT), str(int(number)), waits_for])
-    try:
-        assert started.wait(SECONDS) == 128 + number
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
+    ends_by(UNSEEN, number, waits_for)
 
 
 @pytest.mark.parametrize("number", ENDING)
@@ -245,13 +244,7 @@ def test_a_handler_of_a_commands_own_runs_once(number):
 
 @pytest.mark.parametrize("number", ENDING)
 def test_a_signal_in_a_finalizer_ends_the_command_soon_afterwards(number):
-    started = popen([sys.executable, "-c", IN_A_FINALIZER, str(ROOT), str(int(number))])
-    try:
-        assert started.wait(SECONDS) == 128 + number
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
+    ends_by(IN_A_FINALIZER, number)
 
 
 def test_a_signal_after_the_end_changes_nothing():

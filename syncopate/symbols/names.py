@@ -72,7 +72,8 @@ class Names:
     def program(self, path: str) -> Program:
         """The machine code of a file."""
         if path not in self._programs:
-            self._programs[path] = Program(path, lambda address: self._function_at(path, address))
+            own = weakref.proxy(self)  # the tool ends with the last who asks it
+            self._programs[path] = Program(path, lambda address: own._function_at(path, address))
         return self._programs[path]
 
     def trouble(self) -> str | None:

@@ -1,5 +1,6 @@
 """Locks by the names of members and variables, from debug information: right, or not at all."""
 
+import gc
 import json
 import shutil
 
@@ -222,3 +223,18 @@ def test_a_member_reached_by_what_a_lambda_captured(tmp_path, compiler, level):
     locks = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
     members = [each["member"] for each in locks if each["object"] == "mutex" and each["waited_ns"]]
     assert members == ["Registry::mutex_"]
+
+
+def test_the_tool_ends_with_the_last_who_asks_it(tmp_path):
+    """Without the collector, which a command that holds much runs seldom."""
+    program = compile_c("int main(void) { return 0; }", tmp_path / "it", "-g")
+    names = Names()
+    assert names.program(str(program))
+    names.ask(str(program), ["f 0"])
+    tool = names._process
+    gc.disable()
+    try:
+        del names
+        assert tool.poll() == 0
+    finally:
+        gc.enable()

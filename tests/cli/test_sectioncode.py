@@ -292,7 +292,8 @@ def test_calls_through_pointers_that_the_loader_sets_are_followed(tmp_path):
     assert shutil.which("objdump"), "scripts/setup.sh test installs it"
     flags = ("-O2", "-fPIE", "-pie", "-fno-plt", "-Wa,-mrelax-relocations=no", "-pthread")
     path = str(compile_c(BY_POINTER, tmp_path / "program", *flags))
-    program = Names().program(path)
+    names = Names()
+    program = names.program(path)
     ((start, _),) = SymbolTable(path).functions("section")
     calls = [each for each in program.function(start).at.values() if each.is_call]
     assert any("(%rip)" in each.operands and each.symbol == "elsewhere" for each in calls)

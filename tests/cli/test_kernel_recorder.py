@@ -487,5 +487,4 @@ def test_calls_of_32_bit_code_are_no_page_faults(tmp_path):
         pytest.skip("this kernel runs no 32-bit code")
     run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program)
     (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
-    # Its timer of 100 ms begins before the thread has left its processor.
-    assert found["account"]["parts"]["other_calls"] > 90_000_000
+    assert found["account"]["parts"]["other_calls"] >= 100_000_000

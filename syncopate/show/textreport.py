@@ -7,7 +7,7 @@ import textwrap
 
 from syncopate.base import terminal
 from syncopate.base.units import count, duration, percent, several
-from syncopate.records import account, openwaits, processes, waiting
+from syncopate.records import account, findings, openwaits, processes, waiting
 from syncopate.records.lockfigures import named_processors, of_which_time
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
@@ -219,7 +219,8 @@ def _findings(console, results: dict, pattern: str | None) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
-    if not results["findings"] and pattern is None:
+    costs = results["lost_share"] >= account.LARGE and bool(results["findings"])
+    if pattern is None and not costs and not any(map(_is_worth_it, results["findings"])):
         quiettext.say_that_none_costs_much(console, results)
     for number, found in enumerate(results["findings"]):
         if number == 0:
@@ -234,6 +235,12 @@ def _findings(console, results: dict, pattern: str | None) -> None:
                     f"{title}: {text}", console.width, initial_indent="  ", subsequent_indent="    "
                 )
                 console.print("\n".join(lines), style="dim" if title == "seen" else "")
+
+
+def _is_worth_it(found: dict) -> bool:
+    """Not where there is hardly anything to gain, and so nothing to do."""
+    most = found["gain_at_most"]
+    return bool(found["do"]) or most is None or most >= findings.HARDLY
 
 
 def _lines_of(found: dict) -> list[tuple[str, list[str]]]:

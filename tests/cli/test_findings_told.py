@@ -1,6 +1,5 @@
 """The first screen: of which locks it tells, what each costs, and what is to be gained."""
 
-import io
 import json
 import re
 
@@ -14,8 +13,8 @@ from planted_record import (
     often,
     sleeps,
 )
-from rich.console import Console
 
+from syncopate.base import terminal
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about, percent
 from syncopate.records import findings, openwaits
@@ -429,14 +428,15 @@ def test_counts_that_went_with_a_locks_memory_are_said_to_be_in_part(tmp_path, d
     [({}, True), ({"gain_at_most": 1.2}, False), ({"gain_at_most": None}, False),
      ({"do": ["x"]}, False)],
 )  # fmt: skip
-def test_where_hardly_anything_is_to_be_gained_nothing_is_to_be_done(tmp_path, change, is_nothing):
+def test_where_hardly_anything_is_to_be_gained_nothing_is_to_be_done(
+    tmp_path, capsys, change, is_nothing
+):
     of = Planted()
     of.builder.row(of.threads[0], of.lock([30] * 900), 1, [12 * MS])
     done = run_cli("report", "--json", of.builder.write(tmp_path / "rec"))
     (results,) = json.loads(done.stdout)["records"]
     results["findings"][0] |= {"gain_at_most": 1.01, "do": []} | change
-    console = Console(width=200, record=True, file=io.StringIO())
-    textreport._findings(console, results, None)
-    text = console.export_text()
+    textreport._findings(terminal.console(200), results, None)
+    text = capsys.readouterr().out
     assert ("Nothing to do about" in text) == is_nothing
     assert "What costs most" in text

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from syncopate.base.units import percent
-from syncopate.records import account, openwaits, timeline, waiting
+from syncopate.records import account, timeline, waiting
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import Comparison
 from syncopate.records.lockfigures import named_processors
-from syncopate.show import lockcolumns, runtext, textreport
+from syncopate.show import lockcolumns, openwaittext, runtext, textreport
 
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
 MARK = "@SYNCOPATE_DATA@"
@@ -33,7 +33,7 @@ def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[s
         ],
         "ran_with": [textreport.ran_with(results) for results in document["records"]],
         "processors": [named_processors(results) for results in document["records"]],
-        "open": [openwaits.sentences(results) for results in document["records"]],
+        "open": [openwaittext.sentences(results) for results in document["records"]],
     }
     return filled(os.path.join(FOLDER, "report.html"), data)
 

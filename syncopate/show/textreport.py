@@ -7,13 +7,14 @@ import textwrap
 
 from syncopate.base import terminal
 from syncopate.base.units import count, duration, percent, several
-from syncopate.records import account, findings, openwaits, processes, waiting
+from syncopate.records import account, findings, processes, waiting
 from syncopate.records.lockfigures import named_processors, of_which_time
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
 from syncopate.show import (
     lockcolumns,
     openmptext,
+    openwaittext,
     processtext,
     quiettext,
     runtext,
@@ -197,22 +198,22 @@ def _open_waits(console, results: dict) -> None:
     """What threads wait for at the end of the record; deadlocks first."""
     for deadlock in results["deadlocks"]:
         console.print(f"\n{deadlock['sentence']}", style="bold red", highlight=False)
-    waits = openwaits.shown(results)
+    waits = openwaittext.shown(results)
     if not waits:
         return
     console.print("\nWaits that are not over", style="bold cyan")
-    shown = waits[: openwaits.SHOWN]
+    shown = waits[: openwaittext.SHOWN]
     columns = {
         "thread": [each["thread"] for each in shown],
         "waits for": [each["lock"] for each in shown],
         "by": [each["kind"].replace("_", " ") for each in shown],
         "at": [each["place"] for each in shown],
-        "waited": [openwaits.how_long(each) for each in shown],
-        "held by": [openwaits.holders_of(each) for each in shown],
+        "waited": [openwaittext.how_long(each) for each in shown],
+        "held by": [openwaittext.holders_of(each) for each in shown],
     }
     console.print(terminal.table(console, columns, ("by", "at")))
-    if len(waits) > openwaits.SHOWN:
-        console.print(f"  {len(waits) - openwaits.SHOWN} more in --json", style="dim")
+    if len(waits) > openwaittext.SHOWN:
+        console.print(f"  {len(waits) - openwaittext.SHOWN} more in --json", style="dim")
 
 
 def _findings(console, results: dict, pattern: str | None) -> None:

@@ -11,8 +11,8 @@ from syncopate.base import terminal
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration, percent
 from syncopate.records.live import Rate, Snapshot, lived, perhaps, rates
-from syncopate.records.openwaits import sentence
 from syncopate.records.recordformat import LOST_KINDS
+from syncopate.show.openwaittext import sentence
 
 SCHEMA, VERSION = "syncopate-top", 1
 AROUND_ROWS = 6  # lines of the screen that are no rows

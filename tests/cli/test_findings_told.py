@@ -17,8 +17,8 @@ from planted_record import (
 from syncopate.base import terminal
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about, percent
-from syncopate.records import findings, openwaits
-from syncopate.show import textreport
+from syncopate.records import findings
+from syncopate.show import openwaittext, textreport
 
 
 def test_what_it_costs(tmp_path):
@@ -353,7 +353,9 @@ def test_waits_that_are_not_over_are_told_or_counted(waits):
     each = {"thread": "a/1", "lock": "m", "place": "", "waited_ns": 5, "holders": [],
             "kind": "mutex"}  # fmt: skip
     process = {"finished": False}
-    lines = openwaits.sentences({"process": process, "deadlocks": [], "open_waits": [each] * waits})
+    lines = openwaittext.sentences(
+        {"process": process, "deadlocks": [], "open_waits": [each] * waits}
+    )
     more = {8: [], 9: ["1 more wait not over: in --json"], 11: ["3 more waits not over: in --json"]}
     assert lines[8:] == more[waits]
 

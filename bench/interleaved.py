@@ -18,6 +18,7 @@ from syncopate.bench.configuration import (  # noqa: E402, F401
     Configuration,
     ConfigurationError,
 )
+from syncopate.bench.neighbors import Neighbors  # noqa: E402, F401
 from syncopate.bench.provenance import provenance  # noqa: E402, F401
 from syncopate.bench.ratios import Ratio, Summary, ratio_of_medians  # noqa: E402, F401
 from syncopate.bench.text import number, table  # noqa: E402
@@ -27,11 +28,11 @@ LIBRARY = ROOT / "build" / "lib" / "libsyncopate-pthread.so.0"
 
 @contextmanager
 def foreign_load(processes):
-    """So many processes that compute, and end with the block."""
+    """So many processes that compute, and end with the block; gives them."""
     spinner = [shutil.which("sh"), "-c", "while :; do :; done"]
     busy = [subprocess.Popen(spinner) for _ in range(processes)]
     try:
-        yield
+        yield busy
     finally:
         for process in busy:
             process.kill()

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from interleaved import (  # noqa: E402
     Configuration,
     ConfigurationError,
+    Neighbors,
     Summary,
     number,
     provenance,
@@ -134,7 +135,7 @@ def report(out):
 def compare_locks(out, rounds):
     """Prints kccachetest's speed under glibc's locks and under auto."""
     configurations = [Configuration.parse("glibc"), Configuration.parse("auto")]
-    rows = []
+    rows, neighbors = [], Neighbors()
     for threads in THREAD_COUNTS:
         out.step(f"{PROGRAM}, {threads} threads, {rounds} rounds of glibc and auto")
         command = kccachetest(threads, RECORDS)
@@ -162,6 +163,7 @@ def compare_locks(out, rounds):
         f"medians of {rounds} interleaved rounds, measured {how['date']}, commit {how['commit']},"
     )
     out.say(f"on {how['processors']} x {how['processor']}, Linux {how['kernel']}")
+    out.say(f"{neighbors.line()}.".capitalize())
     for line in OF_THIS_RUN:
         out.say(line)
 

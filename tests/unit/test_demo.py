@@ -29,6 +29,7 @@ def test_intervals_are_said_to_be_of_one_run(monkeypatch: pytest.MonkeyPatch) ->
     assert len(rows) == len(demo.THREAD_COUNTS)
     assert all("2.000 [2.000, 2.000]" in row for row in rows)
     assert lines[-2:] == list(demo.OF_THIS_RUN)
+    assert lines[-3].startswith(("Other programs had ", "What other programs used "))
 
 
 @pytest.mark.parametrize("page", ["docs/demo.txt", "README.md"])

@@ -76,6 +76,6 @@ class Neighbors:
         shares = self.shares()
         if shares is None:
             return "what other programs used meanwhile is unknown: the kernel does not tell"
-        told = f"other programs had {shares.others:.1%} of the processors,"
-        told = f"{told} the host {shares.host:.1%}"
+        told = f"other programs had {100 * shares.others:.1f} % of the processors,"
+        told = f"{told} the host {100 * shares.host:.1f} %"
         return told if shares.quiet() else f"{told}: too much to compare locks, repeat it alone"

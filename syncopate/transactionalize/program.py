@@ -12,7 +12,7 @@ from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
 from syncopate.base.workers import Workers
-from syncopate.transactionalize import bitfields, owners, semantic
+from syncopate.transactionalize import bitfields, owners, semantic, slices
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.definitions import MACRO, functions
@@ -20,7 +20,6 @@ from syncopate.transactionalize.definitions import MACRO, functions
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?error: (.*)$", re.M)
 
 _IN_FUNCTION = re.compile(r": In function \W(\w+)\W:$", re.M)
-_BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
 _AGAIN = "read-again"  # a folder
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # a byte of a name, as Python has it
 
@@ -77,7 +76,25 @@ class Program:
                     found[name] = file.read().decode("latin-1")
             except OSError as error:
                 raise Failure(f"cannot read {path}: {error.strerror}", FAILED) from None
+        self._link_what_stands_beside()
         return found
+
+    def _link_what_stands_beside(self) -> None:
+        """Headers include what stands beside them; beside the copies, too, that is found there
+        before another folder's of the same name."""
+        given = {*self.names, _AGAIN}
+        folders = {""}
+        for name in self.names:
+            while name := os.path.dirname(name):
+                folders.add(name)
+        for folder in folders:
+            os.makedirs(self._copy(folder), exist_ok=True)
+            for entry in _entries(os.path.join(self.base, folder)):
+                name = os.path.join(folder, entry.name)
+                place = self._copy(name)
+                ours = any(name.startswith(f"{one}.") for one in self.names)  # what we write there
+                if name not in given | folders and not ours and not os.path.lexists(place):
+                    os.symlink(os.path.abspath(entry.path), place)
 
     def put(self, texts: dict[str, str]) -> None:
         """Makes `texts` the sources under work."""
@@ -129,19 +146,26 @@ class Program:
             "|".join(_MENTIONS.get(patch, []) + [w for n in names.values() for w in n])
         )
 
+        def key(name: str) -> tuple:
+            return patch, name, self.texts[name].text, str(groups), str(names)
+
+        # Coccinelle is slow where there is nothing to find, too.
+        asked = {n: slices.of(patch, t, wanted) for n, t in self.texts.items()
+                 if wanted.search(t.code) and key(n) not in self._facts}  # fmt: skip
+
         def one(name: str) -> list[semantic.Fact]:
-            if not wanted.search(self.texts[name].code):
-                return []  # Coccinelle is slow where there is nothing to find, too
-            key = (patch, name, self.texts[name].text, str(groups), str(names))
-            if key not in self._facts:
-                self._facts[key] = self._find(patch, name, folders, wanted, groups, names)
-            return self._facts[key]
+            if name in asked:
+                found = self._find(patch, name, asked[name], folders, wanted, groups, names)
+                self._facts[key(name)] = found
+            return self._facts.get(key(name), [])
 
         found = []
+        self.write_copy(asked)
         with Workers(os.cpu_count()) as pool:
             for number, facts in enumerate(pool.map(one, self.names), 1):
                 self._progress(f"{patch}: {number} of {len(self.names)} files")
                 found += [fact for fact in facts if self.relative(fact.file) in self.texts]
+        self.write_copy({name: self.texts[name].text for name in asked})
         self._progress.done()
         for fact in found:
             fact.file = self.relative(fact.file)
@@ -176,29 +200,25 @@ class Program:
             self._known_owners[now] = found
         return self._known_owners[now]
 
-    def _find(self, patch: str, name: str, folders: list, wanted, groups, names) -> list:
-        """The facts of one file. Coccinelle reads a function wrongly where a variable has the name
-        of a type, or a macro's name stands for statements: these functions are read again without
-        headers, and without such names."""
+    def _find(self, patch: str, name: str, sliced: str, folders, wanted, groups, names) -> list:
+        """The facts of one file, whose copy is `sliced`. Coccinelle reads a function wrongly where
+        a variable has the name of a type, or a macro's name stands for statements or attributes:
+        these functions are read again without headers, and without such names."""
         text, path = self.texts[name], self._copy(name)
         try:
             found = semantic.find(patch, [path], folders, groups, **names)
             read = {fact.function for fact in found if fact.kind == "understood"}
             blind = [
-                (function, slice(opening, closing))
-                for function, _, _, opening, closing in functions(text)
-                if function not in read and wanted.search(text.code, opening, closing)
+                function
+                for function in functions(text)
+                if function[0] not in read and wanted.search(text.code, *function[3:])
             ]
             if blind:
-                again = text.text
-                for _, span in blind:
-                    plain = _BARE_NAME.sub(lambda m: " " * len(m.group()), again[span])
-                    again = again[: span.start] + plain + again[span.stop :]
                 path = self._copy(name, _AGAIN)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="latin-1", newline="") as file:
-                    file.write(again)
-                missed = {function for function, _ in blind}
+                    file.write(slices.plain(sliced, blind, self.active_macros()))
+                missed = {function[0] for function in blind}
                 second = semantic.find(patch, [path], None, groups, **names)
                 found += [fact for fact in second if fact.function in missed]
         except semantic.NotUnderstood as why:
@@ -338,6 +358,15 @@ class Program:
                 FAILED,
             )
         return graph
+
+
+def _entries(folder: str) -> list[os.DirEntry]:
+    """What a folder holds that sources may include; of what compilers write, nothing."""
+    try:
+        with os.scandir(folder) as found:
+            return [entry for entry in found if not entry.name.endswith((".ci", ".s", ".o"))]
+    except OSError:  # it may be searched, but not read
+        return []
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess:

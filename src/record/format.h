@@ -224,6 +224,10 @@ enum class wait_kind : std::uint32_t {
   speculation = 22,  // no wait: counts of runs ahead of the lock (speculation_count)
   futex_lock = 23,   // the same, at one that was known by then to be used as a lock
   in_vain = 24,      // no wait: how many waits for the lock ended without it, as by a time limit
+  at_work = 25,      // no wait: how often the thread came to an OpenMP barrier, or the end of a
+                     // region, and for how long it was at work before, without waits
+  more_work = 26,    // no wait: how often it was the last there, at work longer than others, and
+                     // how long these waited for it then, in all
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

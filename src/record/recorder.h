@@ -196,8 +196,13 @@ void wait_in_vain(wait& w) noexcept;
 // The call did not wait: it was refused, or had the lock already. Nothing is counted.
 void wait_refused(wait& w) noexcept;
 
-// The calling thread is one of the record's, also where it has no event.
-void thread_seen() noexcept;
+// Ticks that the calling thread has spent in recorded waits that are over.
+std::uint64_t waited_so_far() noexcept;
+// How long the calling thread was at work before it came to that barrier of OpenMP, or end of a
+// region; and of the last one, how long the others have waited for it there, in all, since it was
+// at work for longer than they.
+void was_at_work(std::uint32_t id, std::uint64_t ticks) noexcept;
+void had_more_work(std::uint32_t id, std::uint64_t ticks) noexcept;
 // The calling thread was the last to leave a region of OpenMP; how long the others have waited for
 // it there, in ticks and in all.
 void left_last(std::uint32_t id, std::uint64_t waited) noexcept;

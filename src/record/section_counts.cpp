@@ -24,13 +24,28 @@ static void count_in_row(std::uint32_t id, wait_kind kind, Count count) noexcept
   count_row(id, kind, [&count](wait_row& row) { count(row.histogram); });
 }
 
-void thread_seen() noexcept {
-  if (!enabled) return;
-  if (const entry inside; inside) (void)this_thread();
-}
-
 void left_last(std::uint32_t id, std::uint64_t waited) noexcept {
   count_row(id, wait_kind::came_last, [waited](wait_row& row) { row.wait_sum += waited; });
+}
+
+static void add_time(std::uint32_t id, wait_kind kind, std::uint64_t ticks) noexcept {
+  count_row(id, kind, [ticks](wait_row& row) {
+    row.wait_sum += ticks;
+    if (ticks > row.wait_max) row.wait_max = ticks;
+  });
+}
+
+std::uint64_t waited_so_far() noexcept {
+  const thread_state* const t = enabled ? local.state : nullptr;
+  return t != nullptr ? t->waited : 0;
+}
+
+void was_at_work(std::uint32_t id, std::uint64_t ticks) noexcept {
+  add_time(id, wait_kind::at_work, ticks);
+}
+
+void had_more_work(std::uint32_t id, std::uint64_t ticks) noexcept {
+  if (ticks != 0) add_time(id, wait_kind::more_work, ticks);
 }
 
 void elided(std::uint32_t id, const elision_counts& of) noexcept {

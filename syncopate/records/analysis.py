@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.records import histogram, languages, parked, recordformat
+from syncopate.records import histogram, languages, parked, recordformat, teams
 from syncopate.records.blame import Holds, most_holds
 from syncopate.records.difference import holding_functions, pairs_of
 from syncopate.records.naming import (
@@ -27,6 +27,7 @@ from syncopate.records.naming import (
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
 from syncopate.records.sharedmemory import SharedMemory
+from syncopate.records.teams import Team
 from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Frame, Symbolizer
 
@@ -94,10 +95,7 @@ class Group:
         self.locks: list[recordformat.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
         self.by_thread: dict[int, Sums] = defaultdict(Sums)  # all its waits, of whatever kind
-        # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
-        self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-        # At the end of a region, by who came last: the ticks that the others waited for it.
-        self.kept_waiting: Counter[int] = Counter()
+        self.team = Team()
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
@@ -400,17 +398,14 @@ class Analysis:
                 if largest > sums.largest:
                     sums.largest = largest
             if is_barrier:
-                group.arrivals[thread][0] += total
+                group.team.arrivals[thread][0] += total
             if is_lost:
                 thread_lost[thread] += total
         for (lock, kind), (waits, total) in self.row_sums.items():
             if KIND_NAMES[kind] in LOST_KINDS:
                 self.lock_lost[lock] += total
                 self.lock_waits[lock] += waits
-        for thread, lock, times, ticks in self.record.last_arrivals():
-            group = self.group(lock)
-            group.arrivals[thread][1] += times
-            group.kept_waiting[thread] += ticks
+        teams.read(self.record, lambda lock: self.group(lock).team)
         self._read_holders()
         for row in self.record.releases():
             self.group(row.lock).releases += row.waits
@@ -437,7 +432,7 @@ class Analysis:
             return
         used = []
         for group in self.groups:
-            known = group.kinds or group.elision or group.speculation or group.arrivals
+            known = group.kinds or group.elision or group.speculation or group.team.arrivals
             if not known:
                 group.locks = [lock for lock in group.locks if self._is_used(lock)]
             if known or group.locks:

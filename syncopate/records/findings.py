@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
-from syncopate.records import causes, holdlengths, knowncalls, lockfigures
+from syncopate.records import causes, holdlengths, imbalance, knowncalls, lockfigures
 from syncopate.records.lockfigures import BUSY_DO
 from syncopate.records.naming import IN_ANOTHER_PLACE, is_runtime, without_starters
 from syncopate.records.sectioncode import Facts
@@ -51,6 +51,8 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
         (gates if "gate" in finding["causes"] else found).append(finding)
         if len(found) == MOST_LOCKS:
             break
+    found += imbalance.of(results, _spare(results))
+    found.sort(key=lambda each: -each["lost_share"])
     return [*found, *gates][:MOST_LOCKS]
 
 
@@ -162,7 +164,8 @@ def _times_as_fast(ns: int, without: int) -> float:
 def _spare(results: dict) -> float:
     """How many times as long the program could have run, had it all processors to itself."""
     there_is = lockfigures.usable_processors(results) * results["process"]["duration_ns"]
-    return there_is / results["account"]["parts"]["running"]
+    running = results["account"]["parts"].get("running")
+    return there_is / running if running else math.inf
 
 
 def unexplained(lock: dict, results: dict) -> str:

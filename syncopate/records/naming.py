@@ -29,6 +29,7 @@ _OUTLINED = re.compile(r"\._omp_fn\.\d+$")  # what GCC calls the code of a regio
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
+TURN, REGION_THAT_MAY_BE_KEPT = 4, 5  # where a thread waits for its turn (`ordered`); as of GCC's
 # Memory that processes share, also that of sem_open(): mapped files that are no modules.
 SHARED_MEMORY = ("/dev/", "/memfd:", "/SYSV")
 UNKNOWN_CALLER = "its caller is not known"
@@ -200,7 +201,7 @@ def is_place(lock: Lock) -> bool:
     """Whether the lock's address is a return address: a barrier of OpenMP, a region, or no lock
     but a call of sched_yield()."""
     return lock.object == YIELD or (
-        lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+        lock.object == BARRIER and (lock.type in (PLACE, TURN) or is_region(lock))
     )
 
 
@@ -211,7 +212,12 @@ def is_barrier_place(lock: Lock) -> bool:
 
 def is_region(lock: Lock) -> bool:
     """Whether it is a region, which the run-time starts and ends."""
-    return lock.object == BARRIER and lock.type in (REGION_OF_GNU, REGION)
+    return lock.object == BARRIER and lock.type in (REGION_OF_GNU, REGION, REGION_THAT_MAY_BE_KEPT)
+
+
+def is_turn(lock: Lock) -> bool:
+    """Whether threads wait there for an iteration's turn, and not for each other."""
+    return lock.object == BARRIER and lock.type == TURN
 
 
 def is_region_of_gnu(lock: Lock) -> bool:
@@ -224,7 +230,7 @@ def _frames_of_place(lock: Lock, symbolizer: Symbolizer) -> list[Frame]:
     jump, that function instead. The call that entered it tells, or the address is that function's
     first byte, as of a call of no length. Of a region of GCC's it is that function itself."""
     address = lock.address
-    if is_region_of_gnu(lock) and symbolizer.begins(address):
+    if lock.type in (REGION_OF_GNU, REGION_THAT_MAY_BE_KEPT) and symbolizer.begins(address):
         entry = address
     else:
         entry = address - 1 if symbolizer.begins(address - 1) else symbolizer.entered(address)
@@ -242,11 +248,10 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
         return Name(f"{lock.address:#x}", "address", "")
     wrappers = wrapper_frames(frames)
     frame = frames[wrappers] if wrappers or not is_wrapper(frames[0].function) else frames[-1]
-    is_region = lock.object == BARRIER and lock.type != PLACE
-    function = _OUTLINED.sub("", frame.function) if is_region else frame.function
+    what = "region in " if is_region(lock) else "ordered in " if is_turn(lock) else ""
+    function = _OUTLINED.sub("", frame.function) if what else frame.function
     text = f"{function} at {frame.place()}" if frame.file else function
-    region = "region in " if is_region else ""
-    return Name(region + text, "address", frame.place())
+    return Name(what + text, "address", frame.place())
 
 
 def _by_stacks(

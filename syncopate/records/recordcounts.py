@@ -58,6 +58,11 @@ class RecordCounts(RecordChunks):
         for thread, f in self._rows_of(CAME_LAST):
             yield thread, f[0], f[2], f[3]
 
+    def work(self, kind: int) -> Iterator[tuple[int, int, int, int]]:
+        """Thread, barrier's or region's id, how often, how many ticks: AT_WORK, or MORE_WORK."""
+        for thread, f in self._rows_of(kind):
+            yield thread, f[0], f[2], f[3]
+
     def releases(self) -> Iterator[Row]:
         """How often each thread released a lock while others waited, and how long that took."""
         for thread, f in self._rows_of(RELEASE):

@@ -21,6 +21,7 @@ from syncopate.records.notes import Notes
 from syncopate.records.openwaits import OpenWaits
 from syncopate.records.recordformat import OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
+from syncopate.records.teamfigures import TeamFigures
 from syncopate.records.transactionsites import Sites
 from syncopate.symbols.symbols import Frame
 
@@ -177,8 +178,7 @@ class Results:
             "threads_lost": len(group.losers()),
             "by_thread": self._by_thread(group),
             "waits": {name: self._waits(of, total) for name, of in sorted(group.kinds.items())},
-            "arrivals": [] if at_end else self._arrivals(group),
-            "region_ends": self._region_ends(group) if at_end else [],
+            **TeamFigures(self.of, group.team, at_end).as_data(),
             "hold": self._hold(group),
             "elision": self._elision(group.elision),
             "speculation": self._speculation(group.speculation),
@@ -240,24 +240,6 @@ class Results:
                 "max_ns": self.of.ns(kind.largest),
             }
             for thread, kind in longest_first[:THREADS_KEPT]
-        ]
-
-    def _arrivals(self, group: Group) -> list[dict]:
-        latest_first = sorted(group.arrivals.items(), key=lambda each: -each[1][1])
-        return [
-            {"thread": self.of.label(thread), "waited_ns": self.of.ns(ticks), "last": last}
-            for thread, (ticks, last) in latest_first
-        ]
-
-    def _region_ends(self, group: Group) -> list[dict]:
-        worst_first = sorted(group.arrivals.items(), key=lambda each: -group.kept_waiting[each[0]])
-        return [
-            {
-                "thread": self.of.label(thread),
-                "last": last,
-                "others_waited_ns": self.of.ns(group.kept_waiting[thread]),
-            }
-            for thread, (_, last) in worst_first
         ]
 
     def _waits(self, kind: Kind, all_threads: int) -> dict:

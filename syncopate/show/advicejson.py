@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from syncopate.records.imbalance import CAUSE
 from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-advice", 1
@@ -47,6 +48,7 @@ def _advice(found: dict, lock: dict) -> dict:
         "lock": found["lock"],
         **{key: found[key] for key in ("called", "member", "declared")},
         **{key: lock[key] for key in OF_LOCK},
+        **{key: found[key] for key in ("lost_ns", "lost_share") if CAUSE in found["causes"]},
         "waits": sum(each["count"] for each in waits),
         "hold_mean_ns": lock["hold"] and lock["hold"]["mean_ns"],
         "gain_at_most": found["gain_at_most"],

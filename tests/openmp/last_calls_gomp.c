@@ -1,5 +1,6 @@
 // last_calls_gomp.c -- libgomp's entry points by name, as GCC's code calls them: see last_calls.h.
 #include "last_calls.h"
+#include "last_calls_gomp_ordered.h"
 #include "last_calls_gomp_tasks.h"
 
 typedef void (*function)(void*);
@@ -300,6 +301,7 @@ static const struct last_call cases[] = {
     {"GOMP_loop_ull_ordered_start", run_GOMP_loop_ull_ordered_start, 1, 0, anywhere},
     {"GOMP_loop_doacross_start", run_GOMP_loop_doacross_start, 1, 0, anywhere},
     {"GOMP_loop_ull_doacross_start", run_GOMP_loop_ull_doacross_start, 1, 0, anywhere},
+    ORDERED_CASES  //
     {"omp_fulfill_event", detached, 2, 0, anywhere},
     {"omp_set_schedule_8_", settings, 1, 0, anywhere},
     {"GOMP_target", target, 1, 0, anywhere},

@@ -44,6 +44,7 @@ void __kmpc_end_reduce(place*, int32_t, name), __kmpc_end_reduce_nowait(place*, 
 
 static place here = {0, 2, {0, 0}, ";last_calls_kmpc.c;;1;1;;"};
 static int32_t self(void) { return __kmpc_global_thread_num(&here); }
+#include "last_calls_kmpc_ordered.h"
 
 LAST(void, __kmpc_barrier, (int32_t me), (&here, me))
 static void barrier(void) {
@@ -235,6 +236,11 @@ static const struct last_call cases[] = {
     {"__kmpc_cancel", cancel, 1, 0, anywhere},
     {"__kmpc_end_reduce", reduce, 1, 0, in_teams},
     {"__kmpc_end_reduce_nowait", reduce_nowait, 1, 0, in_teams},
+    {"__kmpc_dispatch_fini_4", ordered_4, 0, 12, of_all},
+    {"__kmpc_dispatch_fini_4u", ordered_4u, 0, 12, of_all},
+    {"__kmpc_dispatch_fini_8", ordered_8, 0, 12, of_all},
+    {"__kmpc_dispatch_fini_8u", ordered_8u, 0, 12, of_all},
+    {"__kmpc_doacross_wait", doacross, 0, 12, of_all},
     {"__kmpc_set_lock", lock, 1, 0, anywhere},
     {"__kmpc_test_lock", tested_lock, 1, 0, anywhere},
     {"__kmpc_destroy_lock", made_lock, 1, 0, anywhere},

@@ -47,7 +47,8 @@ void run_loop(void* started) {
 // False: the runtime has to start it, and no team is kept any more.
 bool run_kept_loop(const binding& b, unsigned threads, unsigned flags, loop_region loop) {
   if (b.ours && threads != 1 && config.keep && loop.real.GOMP_loop_start != nullptr)
-    return run_kept(*b.to, threads, flags, work_of(run_loop, &loop));
+    return run_kept(*b.to, threads, flags, work_of(run_loop, &loop),
+                    reinterpret_cast<const void*>(loop.function));
   end_kept(b.to);
   return false;
 }
@@ -81,7 +82,8 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, u
     return b.to->real.GOMP_parallel(function, data, threads, flags);
   }
   const work what = work_of(function, data);
-  if (config.keep && run_kept(*b.to, threads, flags, what)) return;
+  if (config.keep && run_kept(*b.to, threads, flags, what, reinterpret_cast<const void*>(function)))
+    return;
   region r(*b.to, threads, what, __builtin_return_address(0));
   b.to->real.GOMP_parallel(run, r.order(), threads, flags);
 }

@@ -7,6 +7,7 @@
 #include "openmp/tasks/tasks.h"
 #include "openmp/teams/kept_region.h"
 #include "openmp/teams/team.h"
+#include "openmp/teams/turn.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 
@@ -117,8 +118,9 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_workshare_task_reduction_unregister(bool cance
 
 // What begins a construct with task reductions, whose data it then passes. That of regions,
 // GOMP_parallel_reductions, leaves the team to the runtime.
-#define SYNCOPATE_REDUCING(result, name, parameters, arguments)          \
+#define SYNCOPATE_REDUCING(result, name, parameters, arguments, ...)     \
   SYNCOPATE_OPENMP_EXPORT result name parameters {                       \
+    __VA_ARGS__;                                                         \
     const binding& b = SYNCOPATE_CALLER(gomp);                           \
     if (__builtin_expect(reductions != nullptr, 0))                      \
       if (frame* const f = task_frame(b)) reduce_in_construct(*f, true); \
@@ -135,7 +137,8 @@ SYNCOPATE_REDUCING(bool, GOMP_loop_ordered_start,
 SYNCOPATE_REDUCING(bool, GOMP_loop_doacross_start,
                    (unsigned count, long* counts, long schedule, long chunk, long* from, long* to,
                     std::uintptr_t* reductions, void** memory),
-                   (count, counts, schedule, chunk, from, to, reductions, memory))
+                   (count, counts, schedule, chunk, from, to, reductions, memory),
+                   note_doacross(count))
 using ull = unsigned long long;
 SYNCOPATE_REDUCING(bool, GOMP_loop_ull_start,
                    (bool up, ull first, ull last, ull step, long schedule, ull chunk, ull* from,
@@ -148,7 +151,8 @@ SYNCOPATE_REDUCING(bool, GOMP_loop_ull_ordered_start,
 SYNCOPATE_REDUCING(bool, GOMP_loop_ull_doacross_start,
                    (unsigned count, ull* counts, long schedule, ull chunk, ull* from, ull* to,
                     std::uintptr_t* reductions, void** memory),
-                   (count, counts, schedule, chunk, from, to, reductions, memory))
+                   (count, counts, schedule, chunk, from, to, reductions, memory),
+                   note_doacross(count))
 SYNCOPATE_REDUCING(unsigned, GOMP_sections2_start,
                    (unsigned count, std::uintptr_t* reductions, void** memory),
                    (count, reductions, memory))

@@ -91,6 +91,29 @@ using kmpc_copy = void (*)(void*, void*);
   X(bool, GOMP_loop_ull_doacross_start,                                                            \
     (unsigned, unsigned long long*, long, unsigned long long, unsigned long long*,                 \
      unsigned long long*, std::uintptr_t*, void**))                                                \
+  X(void, GOMP_ordered_start, (void))                                                              \
+  X(bool, GOMP_loop_ordered_static_next, (long*, long*))                                           \
+  X(bool, GOMP_loop_ordered_dynamic_next, (long*, long*))                                          \
+  X(bool, GOMP_loop_ordered_guided_next, (long*, long*))                                           \
+  X(bool, GOMP_loop_ordered_runtime_next, (long*, long*))                                          \
+  X(bool, GOMP_loop_ull_ordered_static_next, (unsigned long long*, unsigned long long*))           \
+  X(bool, GOMP_loop_ull_ordered_dynamic_next, (unsigned long long*, unsigned long long*))          \
+  X(bool, GOMP_loop_ull_ordered_guided_next, (unsigned long long*, unsigned long long*))           \
+  X(bool, GOMP_loop_ull_ordered_runtime_next, (unsigned long long*, unsigned long long*))          \
+  X(bool, GOMP_loop_doacross_static_start, (unsigned, long*, long, long*, long*))                  \
+  X(bool, GOMP_loop_doacross_dynamic_start, (unsigned, long*, long, long*, long*))                 \
+  X(bool, GOMP_loop_doacross_guided_start, (unsigned, long*, long, long*, long*))                  \
+  X(bool, GOMP_loop_doacross_runtime_start, (unsigned, long*, long*, long*))                       \
+  X(bool, GOMP_loop_ull_doacross_static_start,                                                     \
+    (unsigned, unsigned long long*, unsigned long long, unsigned long long*, unsigned long long*)) \
+  X(bool, GOMP_loop_ull_doacross_dynamic_start,                                                    \
+    (unsigned, unsigned long long*, unsigned long long, unsigned long long*, unsigned long long*)) \
+  X(bool, GOMP_loop_ull_doacross_guided_start,                                                     \
+    (unsigned, unsigned long long*, unsigned long long, unsigned long long*, unsigned long long*)) \
+  X(bool, GOMP_loop_ull_doacross_runtime_start,                                                    \
+    (unsigned, unsigned long long*, unsigned long long*, unsigned long long*))                     \
+  X(void, GOMP_doacross_wait, (long, ...))                                                         \
+  X(void, GOMP_doacross_ull_wait, (unsigned long long, ...))                                       \
   X(unsigned, GOMP_sections2_start, (unsigned, std::uintptr_t*, void**))                           \
   X(void, GOMP_scope_start, (std::uintptr_t*))                                                     \
   X(void, GOMP_target,                                                                             \
@@ -126,6 +149,12 @@ using kmpc_copy = void (*)(void*, void*);
   X(void, __kmpc_omp_taskwait_deps_51,                                                            \
     (void*, std::int32_t, std::int32_t, void*, std::int32_t, void*, std::int32_t))                \
   X(std::int32_t, __kmpc_cancel, (void*, std::int32_t, std::int32_t))                             \
+  X(void, __kmpc_ordered, (void*, std::int32_t))                                                  \
+  X(void, __kmpc_dispatch_fini_4, (void*, std::int32_t))                                          \
+  X(void, __kmpc_dispatch_fini_4u, (void*, std::int32_t))                                         \
+  X(void, __kmpc_dispatch_fini_8, (void*, std::int32_t))                                          \
+  X(void, __kmpc_dispatch_fini_8u, (void*, std::int32_t))                                         \
+  X(void, __kmpc_doacross_wait, (void*, std::int32_t, const std::int64_t*))                       \
   X(std::int32_t, __kmpc_reduce,                                                                  \
     (void*, std::int32_t, std::int32_t, std::size_t, void*, kmpc_copy, void*))                    \
   X(std::int32_t, __kmpc_reduce_nowait,                                                           \
@@ -230,16 +259,21 @@ struct entry<Result (*)(Parameters...)> {
     name = its_name;
   }
 };
-// __kmpc_fork_call takes any number of arguments after its first three.
-template <>
-struct entry<void (*)(void*, std::int32_t, kmpc_micro, ...)> {
-  void (*function)(void*, std::int32_t, kmpc_micro, ...) = nullptr;
+// Some take any number of arguments after their first ones.
+template <class Result, class... Parameters>
+struct entry<Result (*)(Parameters..., ...)> {
+  Result (*function)(Parameters..., ...) = nullptr;
   const char* name = "";
 
   template <class... Others>
-  void operator()(void* location, std::int32_t count, kmpc_micro micro, Others... others) const {
+  Result operator()(Parameters... first, Others... others) const {
     if (__builtin_expect(function == nullptr, 0)) end_without(name);
-    function(location, count, micro, others...);
+    return function(first..., others...);
+  }
+  // For a call with as many words as are known only then (call_with_words.h).
+  [[nodiscard]] auto code() const -> void (*)() {
+    if (__builtin_expect(function == nullptr, 0)) end_without(name);
+    return reinterpret_cast<void (*)()>(function);
   }
   friend bool operator==(const entry& e, std::nullptr_t) { return e.function == nullptr; }
   void set(void* found, const char* its_name) noexcept {

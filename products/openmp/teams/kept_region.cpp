@@ -5,6 +5,7 @@
 //        is as right as those before. `said`, too; one sees it first.
 //   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
 //   [M]  relaxed: stored before its thread arrives at the meeting, read by the master behind it.
+//   [G]  relaxed: between regions, the master's alone.
 //   [W]  relaxed RMW: one thread registers the handler; nothing comes with it.
 
 #include "openmp/teams/kept_region.h"
@@ -20,6 +21,8 @@
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
 #include "openmp/tasks/settings.h"
+#include "openmp/teams/places.h"
+#include "record/recorder.h"
 
 extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
 extern "C" void* __dso_handle;
@@ -114,7 +117,7 @@ class kept_region {
            settings_of(of_.real) == outer_;
   }
   // Returns whether the team can go on.
-  [[nodiscard]] bool run(const work& what) noexcept;
+  [[nodiscard]] bool run(const work& what, const void* place) noexcept;
 
   [[nodiscard]] const runtime* of() const noexcept { return &of_; }
   [[nodiscard]] std::uint64_t regions() const noexcept { return meeting_.regions(); }
@@ -130,6 +133,8 @@ class kept_region {
         team_(*start_.order()->in),
         meeting_(team_.participants - 1) {}
 
+  void begin_recorded(const void* place) noexcept;
+  void end_recorded(const frame& f) const noexcept;
   static void work_on(void* kept);
   void work_on(frame& f) noexcept;
   void end_phase(frame& f) const noexcept;
@@ -147,6 +152,7 @@ class kept_region {
   region start_;
   team& team_;
   std::atomic<bool> changed_{false};  // a thread has changed its settings
+  std::uint32_t recorded_ = 0;        // the region's place in the record; 0: it is not recorded
   // The master's alone, in lines of their own: it writes there in each region.
   alignas(128) frame master_;
   bool inside_region_ = false;
@@ -270,15 +276,36 @@ void kept_region::close() noexcept {
   delete this;
 }
 
-bool kept_region::run(const work& what) noexcept {
+// All others wait for a region, or do not yet.
+void kept_region::begin_recorded(const void* place) noexcept {
+  recorded_ =
+      record::identify(record::object_kind::barrier, region_that_may_be_kept, place, nullptr);
+  begin_region_wait(recorded_);
+  team_.left.store(0, std::memory_order_relaxed);  // [G]
+  team_.leaving.clear();
+}
+
+void kept_region::end_recorded(const frame& f) const noexcept {
+  if (__builtin_expect(recorded_ != 0, 0)) count_leaving(f, team_, recorded_, team_.participants);
+}
+
+bool kept_region::run(const work& what, const void* place) noexcept {
   go_inside();
+  if (__builtin_expect(record::enabled, 0)) begin_recorded(place);
   meeting_.fork(what);
   master_.runs = what.function;
+  if (__builtin_expect(recorded_ != 0, 0)) {
+    end_region_wait();
+    master_.own.begin();
+  }
   function_of(what)(what.data);
+  end_recorded(master_);
+  if (__builtin_expect(recorded_ != 0, 0)) begin_region_wait(recorded_);
   ++master_.phase;
   const bool same = settings_of(of_.real) == inner_;
   meeting_.join([this] { return is_called_away(master_); });
   if (is_called_away(master_)) end_phase(master_);
+  if (__builtin_expect(recorded_ != 0, 0)) end_region_wait();
   go_outside();
   return same && !changed_.load(std::memory_order_relaxed) &&  // [M]
          !team_.abandoned.load(std::memory_order_relaxed);     // [M]
@@ -304,7 +331,9 @@ void kept_region::work_on(frame& f) noexcept {
     }
     if (what->function == nullptr) return;
     f.runs = what->function;
+    if (__builtin_expect(recorded_ != 0, 0)) f.own.begin();
     function_of (*what)(what->data);
+    end_recorded(f);
     ++f.phase;
     if (settings_of(of_.real) != mine) changed_.store(true, std::memory_order_relaxed);  // [M]
     meeting_.arrive(number);
@@ -318,7 +347,8 @@ const char* cannot_keep(const runtime& of) noexcept {
 
 void wake_kept(kept_region& k) noexcept { k.wake_called(); }
 
-bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& what) noexcept {
+bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& what,
+              const void* place) noexcept {
   if (kept == nullptr || kept->of() != &of || kept->is_inside() || flags != 0 ||
       !kept->fits(asked)) {
     if (current != nullptr || (kept != nullptr && kept->is_inside())) return false;
@@ -333,7 +363,7 @@ bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& wha
     kept = kept_region::open(of, asked);
     if (kept == nullptr) return need_more(), false;
   }
-  if (!kept->run(what)) end_kept(&of);
+  if (!kept->run(what, place)) end_kept(&of);
   return true;
 }
 

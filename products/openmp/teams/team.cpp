@@ -12,8 +12,8 @@
 //   [M]  release store of the mark, acquire load by who waits or has passed the barrier: what was
 //        done before the mark happens-before who helps.
 //   [O]  relaxed RMW: one thread makes the key; others see that it is made by [E].
-//   [Q]  relaxed RMW of the sum before an acq_rel RMW of the count: who is counted last reads all
-//        of the sum.
+//   [Q]  acq_rel RMW of the count, behind relaxed ones of sums (own_time.h): who is counted last
+//        reads all of these.
 
 #include "openmp/teams/team.h"
 
@@ -26,6 +26,7 @@
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
 #include "openmp/teams/barrier_places.h"
+#include "openmp/teams/places.h"
 #include "openmp/teams/run_ahead.h"
 #include "openmp/teams/team_wait.h"
 #include "openmp/teams/yield.h"
@@ -44,9 +45,6 @@ constinit std::atomic<team*> ownerless{nullptr};
 constinit pthread_key_t end_of_thread;
 constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, or not to be had, 2 made
 
-// What a barrier's type in the record says: its address is where it is called (naming.py), or where
-// a region is started, the function that libgomp is to run or the call of another runtime.
-enum : int { place_in_program = 1, region_of_gnu = 2, region_of_other = 3 };
 // Of the region that the thread starts or ends, and that is recorded.
 thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
 
@@ -63,10 +61,6 @@ const void* place_of_call(const void* caller, void (*function)()) noexcept {
 const void* place_of_region(family of, const void* caller, void (*function)()) noexcept {
   return of == family::gnu ? reinterpret_cast<const void*>(function)
                            : place_of_call(caller, function);
-}
-
-void begin_region_wait(std::uint32_t place) noexcept {
-  region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
 }
 
 // No thread of a region passes that many barriers more than its master before it is cancelled.
@@ -182,6 +176,12 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 
 }  // namespace
 
+void begin_region_wait(std::uint32_t place) noexcept {
+  region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
+}
+
+void end_region_wait() noexcept { record::wait_end_now(region_wait); }
+
 bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }  // [K]
 
 region::region(const runtime& of, unsigned asked, const work& what, const void* caller) noexcept {
@@ -189,7 +189,9 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
     ask_processors(of);  // [K]
   std::uint32_t place = 0;
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
-    const int type = of.kind == family::gnu ? region_of_gnu : region_of_other;
+    const place_type type = of.kind != family::gnu ? region_of_other
+                            : config.keep          ? region_that_may_be_kept
+                                                   : region_of_gnu;
     place = record::identify(record::object_kind::barrier, type,
                              place_of_region(of.kind, caller, what.function), nullptr);
     begin_region_wait(place);
@@ -216,14 +218,14 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   update(order_->first_phase, t.phase);
   update(order_->recorded, place);
   if (__builtin_expect(place != 0, 0)) {
-    t.left.store(0, std::memory_order_relaxed);     // [G]
-    t.left_at.store(0, std::memory_order_relaxed);  // [G]
+    t.left.store(0, std::memory_order_relaxed);  // [G]
+    for (own_times* const each : {&t.leaving, &t.meeting[0], &t.meeting[1]}) each->clear();
   }
   update(order_->meets, of.tasks && makes_tasks(what.function));
 }
 
 region::~region() {
-  if (__builtin_expect(order_->recorded != 0, 0)) record::wait_end_now(region_wait);
+  if (__builtin_expect(order_->recorded != 0, 0)) end_region_wait();
   if (order_->in == nullptr) return;
   team& t = *order_->in;
   if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {  // [A]
@@ -242,7 +244,10 @@ void region_order::enter(frame& f) const noexcept {
   f.level = of->real.omp_get_level();
   f.outer = current;
   current = &f;
-  if (__builtin_expect(recorded != 0, 0) && f.id == 0) record::wait_end_now(region_wait);
+  if (__builtin_expect(recorded != 0, 0)) {
+    if (f.id == 0) end_region_wait();
+    f.own.begin();
+  }
   if (in == nullptr) return;
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
@@ -270,20 +275,17 @@ void end_tasks(frame& f, bool meets) noexcept {
   }
 }
 
-// The thread has done its part of a region that is recorded. The others wait for who is the last,
-// which can tell how long they did: most are the runtime's from here on.
-void count_leaving(team& t, std::uint32_t region, std::uint32_t threads) noexcept {
-  if (threads < 2) return;
-  const std::uint64_t now = machine::ticks();
-  t.left_at.fetch_add(now, std::memory_order_relaxed);                // [Q]
-  if (t.left.fetch_add(1, std::memory_order_acq_rel) + 1 != threads)  // [Q]
-    return record::thread_seen();
-  const std::uint64_t all = threads * now - t.left_at.load(std::memory_order_relaxed);  // [Q]
-  // Another one may have read the clock behind this one, and been counted first.
-  record::left_last(region, static_cast<std::int64_t>(all) > 0 ? all : 0);
-}
-
 }  // namespace
+
+void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept {
+  if (threads < 2) return;
+  const std::uint64_t now = machine::ticks(), own = f.own.until(now);
+  record::was_at_work(region, own);
+  t.leaving.add(own, now);
+  if (t.left.fetch_add(1, std::memory_order_acq_rel) + 1 != threads) return;  // [Q]
+  record::left_last(region, t.leaving.waited(now, threads));
+  record::had_more_work(region, t.leaving.uneven(own, now, threads));
+}
 
 void region_order::leave(frame& f) const noexcept {
   stop_running_ahead();
@@ -291,7 +293,7 @@ void region_order::leave(frame& f) const noexcept {
   stop_running_ahead();  // at the barrier that ends the tasks; behind us is the runtime
   current = f.outer;
   if (__builtin_expect(recorded != 0, 0) && in != nullptr)
-    count_leaving(*in, recorded, static_cast<std::uint32_t>(of->real.omp_get_num_threads()));
+    count_leaving(f, *in, recorded, static_cast<std::uint32_t>(of->real.omp_get_num_threads()));
   if (f.id != 0) return;
   if (in != nullptr) {
     update(in->phase, f.phase);
@@ -313,7 +315,10 @@ constinit barrier_places places;
 // The thread arrives at a barrier, which it calls at `place`, and waits, as the record is told.
 record::wait arrive(frame& f, const void* place) noexcept {
   team& t = *f.in;
-  const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
+  own_times &times = t.meeting[f.met & 1], &next = t.meeting[++f.met & 1];
+  const std::uint64_t now = machine::ticks(), own = f.own.until(now);
+  times.add(own, now);
+  const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_acq_rel);  // [Q]
   const std::uint32_t turn = before / f.threads;
   const bool last = (before + 1) % f.threads == 0;
   place = places.of(place);
@@ -324,11 +329,17 @@ record::wait arrive(frame& f, const void* place) noexcept {
     places.meet(first, place);
     place = first;
   }
-  // All have read that of the barrier before: they are here.
-  if (last) t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
-  return record::wait_begin(
-      last ? record::wait_kind::came_last : record::wait_kind::barrier,
-      record::identify(record::object_kind::barrier, place_in_program, place, nullptr), 0);
+  const std::uint32_t id =
+      record::identify(record::object_kind::barrier, place_in_program, place, nullptr);
+  record::was_at_work(id, own);
+  // All have read those of the barrier before: they are here.
+  if (last) {
+    t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
+    record::had_more_work(id, times.uneven(own, now, f.threads));
+    next.clear();
+  }
+  return record::wait_begin(last ? record::wait_kind::came_last : record::wait_kind::barrier, id,
+                            0);
 }
 
 }  // namespace
@@ -345,6 +356,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
     if (waits::speculation::active()) return false;  // the wait is not over
     if (config.barrier->runs_ahead) record_runs(w.id);
     record::wait_end_now(w);
+    f.own.begin();
   }
   if (!config.barrier->own_wait) go_on();
   return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);  // [M]

@@ -31,6 +31,7 @@
 
 #include "openmp/runtime/runtime.h"
 #include "openmp/teams/barriers.h"
+#include "openmp/teams/own_time.h"
 
 namespace syncopate::openmp {
 
@@ -91,9 +92,10 @@ struct alignas(128) team {
   // While recording: where the first to arrive at the barrier calls it, of two that follow each
   // other. One barrier of the source may be several calls in its code.
   std::atomic<const void*> called_at[2]{};
-  // While recording: threads that have left the region, and when, in ticks and in sum.
+  // While recording: threads that have left the region; how long they were at work before that, and
+  // before each of two barriers that follow each other.
   std::atomic<std::uint32_t> left{0};
-  std::atomic<std::uint64_t> left_at{0};
+  own_times leaving, meeting[2];
 
   region_order order;
 
@@ -115,9 +117,12 @@ struct frame {
   std::uint32_t phase = 0;            // barriers passed
   int level = 0;
   bool in_runtime = false;  // inside the runtime's own barrier
+  bool had_turn = false;    // since it was asked last (turn.h)
   bool ending = false;      // past a barrier, running what is left of its phase's tasks (tasks.h)
   task* doing = nullptr;    // of our tasks; null: not asked yet
   reduction reducing = reduction::by_runtime;
+  std::uint32_t met = 0;  // recorded barriers passed
+  own_time own;           // while recording
 };
 
 extern thread_local constinit frame* current [[gnu::tls_model("initial-exec")]];
@@ -167,6 +172,14 @@ class region {
 // `caller`: null where there is none to record. The caller may run ahead then (run_ahead.h): to be
 // stopped before anything but the program.
 [[nodiscard]] bool pass_barrier(frame& f, const void* caller) noexcept;
+
+// Recording: a wait at the start or end of a region begins, or ends, in the thread that starts it.
+void begin_region_wait(std::uint32_t place) noexcept;
+void end_region_wait() noexcept;
+// The thread has done its part of a region that is recorded. The others wait for who is the last,
+// which can tell how long they did: most are the runtime's from here on. Its `left` and `leaving`
+// are cleared by who starts a region.
+void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept;
 
 // A task may be deferred, or something else begin, that only the runtime's barrier ends.
 void mark_phase() noexcept;

@@ -1,0 +1,132 @@
+"""Findings on unevenly split work: threads of an OpenMP team that wait for one which is at work for
+longer, at a barrier or at the end of a region.
+
+Of the time that they wait, only that counts for which the last one was at work longer than they.
+Where it comes late since it had no processor, or waited for a lock, the split is not to blame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from syncopate.base.terminal import in_sentence
+from syncopate.base.units import count, duration, percent
+from syncopate.records import lockfigures
+from syncopate.records.lockfigures import CERTAIN, LIKELY, NEARLY_ALL, Reason
+
+CAUSE = "imbalance"
+LEAST = 0.05  # of these threads' time
+SAME = 0.75  # of that time: a thread for which others wait as much is the one with more work
+# Of how much each waits in the mean: where it is now this thread, now that one, shorter waits are
+# no more than caches and the like make.
+LEAST_BY_CHANCE_NS = 20_000
+DO_SAME = (
+    "split the work evenly: of a loop by schedule(dynamic), or by smaller chunks"
+    " (schedule(static, N)); where it is one thread's by its nature (master, single), give the"
+    " others something to do meanwhile (tasks), or leave out the barrier (nowait) where what"
+    " follows does not need it"
+)
+DO_CHANGING = (
+    "let threads take work as they get done: of a loop by schedule(dynamic) or schedule(guided);"
+    " or leave out the barrier (nowait) where what follows does not need all of what comes before"
+)
+
+
+def of(results: dict, spare: float) -> list[dict]:
+    """The findings, the worst first. `spare`: how many times as long the program could have run,
+    had it all processors to itself."""
+    found = [
+        finding
+        for lock in results["locks"]
+        if _uneven(lock) and (finding := _finding(lock, results, spare))
+    ]
+    return sorted(found, key=lambda each: -each["lost_share"])
+
+
+def _uneven(lock: dict) -> int:
+    return sum(each["uneven_ns"] for each in lock["work"])
+
+
+def _finding(lock: dict, results: dict, spare: float) -> dict | None:
+    total, uneven = results["thread_time_ns"], _uneven(lock)
+    times = sum(each["last"] for each in lock["work"])
+    if not total or uneven < LEAST * total or not times:
+        return None
+    first = lock["work"][0]
+    is_same = first["uneven_ns"] >= SAME * uneven
+    threads = sum(each["times"] for each in lock["work"]) / times
+    each_waits = uneven / (times * max(1, threads - 1))
+    if not is_same and each_waits < LEAST_BY_CHANCE_NS:
+        return None
+    most = _gain_at_most(uneven / max(1, threads), results)
+    if threads > lockfigures.usable_processors(results):
+        most = min(most, spare)
+    if most < 1 + LEAST / 2:
+        return None
+    why = _same(lock, times) if is_same else _changing(lock, times, each_waits)
+    sure = CERTAIN if not is_same or first["uneven_ns"] >= NEARLY_ALL * uneven else LIKELY
+    reason = Reason(CAUSE, why, DO_SAME if is_same else DO_CHANGING, sure)
+    where = "at the end of it" if lock["region_ends"] else "here"
+    return {
+        **{key: lock[key] for key in ("member", "declared", "called", "members")},
+        "lock": lock["name"],
+        "cost": f"{percent(uneven / total)} of {lockfigures.of_which_time(results)}"
+        f" ({duration(uneven)}): work is unevenly split, and threads that are done wait {where}",
+        "lost_share": uneven / total,
+        "lost_ns": uneven,
+        "gain": f"at most {math.ceil(most * 10) / 10:.1f}x as fast, were it evenly split and all"
+        " else the same",
+        "may_be_meant": False,
+        "gain_at_most": most,
+        "causes": [CAUSE],
+        "why": [why, *_besides(lock, uneven)],
+        "do": [reason.do],
+        "reasons": [reason._asdict()],
+        "only_read": None,
+        "predictions": [],
+        "seen": f"who comes last is counted, {_times(times)}; work is timed without waits, and"
+        " without the time in which a thread had lost its processor",
+    }
+
+
+def _gain_at_most(elapsed: float, results: dict) -> float:
+    duration_ns = results["process"]["duration_ns"]
+    return duration_ns / (duration_ns - elapsed) if elapsed < duration_ns else math.inf
+
+
+def _times(times: int) -> str:
+    return "once" if times == 1 else f"{count(times)} times"
+
+
+def _mean(work: list[dict]) -> float:
+    return sum(each["at_work_ns"] for each in work) / max(1, sum(each["times"] for each in work))
+
+
+def _same(lock: dict, times: int) -> str:
+    first, *others = lock["work"]
+    of_all = f"{count(first['last'])} of {_times(times)}" if times > 1 else "this once"
+    return (
+        f"{in_sentence(first['thread'])} comes last, {of_all}: it is at work for"
+        f" {duration(_mean([first]))} in the mean before, the others for {duration(_mean(others))}"
+    )
+
+
+def _changing(lock: dict, times: int, each_waits: float) -> str:
+    most = max(lock["work"], key=lambda each: each["last"])
+    return (
+        "it is now this thread that comes last, now that one: most often"
+        f" {in_sentence(most['thread'])}, {count(most['last'])} of {_times(times)}; the last one is"
+        f" at work for {duration(each_waits)} longer than the others in the mean"
+    )
+
+
+def _besides(lock: dict, uneven: int) -> Iterator[str]:
+    waited = sum(each["others_waited_ns"] for each in lock["region_ends"])
+    if not lock["region_ends"]:
+        waited = lock["waited_ns"]
+    if waited > uneven / NEARLY_ALL:
+        yield (
+            f"{duration(waited - uneven)} more of waiting there is for other reasons, as threads"
+            " that had no processor or waited for locks"
+        )

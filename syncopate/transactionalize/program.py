@@ -48,12 +48,15 @@ class Program:
     """Files by their path relative to the folder that holds them all."""
 
     def __init__(self, files: list[str], flags: list[str], folder: str, headers: str | None):
-        self.folder = folder  # of the copy
         self.flags = flags
         self.headers = headers  # where syncopate/tm is
         absolute = [os.path.abspath(file) for file in files]
         self.base = os.path.commonpath([os.path.dirname(file) for file in absolute])
         self.names = [os.path.relpath(file, self.base) for file in absolute]
+        # Headers may be named from a folder above: the copy stands as deep as the files do.
+        above = [f for f in _given(flags) if self.base.startswith(os.path.join(f, ""))]
+        self.top, self._top_of_copy = min(above, key=len, default=self.base), folder
+        self.folder = os.path.normpath(os.path.join(folder, os.path.relpath(self.base, self.top)))
         self._by_copy = {_NO_UTF8.sub(_written_out, name): name for name in self.names}
         self.texts: dict[str, CText] = {}
         self._progress = Progress()
@@ -82,17 +85,18 @@ class Program:
     def _link_what_stands_beside(self) -> None:
         """Headers include what stands beside them; beside the copies, too, that is found there
         before another folder's of the same name."""
-        given = {*self.names, _AGAIN}
+        within = os.path.relpath(self.base, self.top)
+        given = {os.path.normpath(os.path.join(within, name)) for name in (*self.names, _AGAIN)}
         folders = {""}
-        for name in self.names:
+        for name in given:
             while name := os.path.dirname(name):
                 folders.add(name)
         for folder in folders:
-            os.makedirs(self._copy(folder), exist_ok=True)
-            for entry in _entries(os.path.join(self.base, folder)):
+            os.makedirs(os.path.join(self._top_of_copy, folder), exist_ok=True)
+            for entry in _entries(os.path.join(self.top, folder)):
                 name = os.path.join(folder, entry.name)
-                place = self._copy(name)
-                ours = any(name.startswith(f"{one}.") for one in self.names)  # what we write there
+                place = os.path.join(self._top_of_copy, name)
+                ours = any(name.startswith(f"{one}.") for one in given)  # what we write there
                 if name not in given | folders and not ours and not os.path.lexists(place):
                     os.symlink(os.path.abspath(entry.path), place)
 
@@ -124,23 +128,22 @@ class Program:
         return [name for name in self.names if not name.endswith((".h", ".hh", ".inc"))]
 
     def include(self) -> list[str]:
-        """Folders for #include: of the copy first, then the files' own."""
+        """Where #include finds a header: as for the compiler, but in the copy first; last beside
+        any of the files."""
         folders = list(dict.fromkeys(os.path.dirname(name) for name in self.names))
-        return [self._copy(f) for f in folders] + [os.path.join(self.base, f) for f in folders]
+        return [*self._copied_folders(), *_given(self.flags), *map(self._copy, folders),
+                *(os.path.join(self.base, folder) for folder in folders)]  # fmt: skip
 
     def _copied_folders(self) -> list[str]:
-        """What the flags' -I name, where that is copied: the copies come first."""
-        after = dict(zip(self.flags, self.flags[1:]))
-        given = [word[2:] or after.get(word, "") for word in self.flags if word.startswith("-I")]
-        inside = [os.path.relpath(folder, self.base) for folder in given if folder]
-        return [self._copy(at) for at in inside if at.split(os.sep)[0] != ".."]
+        """What the flags name for headers, where that is copied: the copies come first."""
+        inside = [os.path.relpath(folder, self.top) for folder in _given(self.flags)]
+        return [os.path.join(self._top_of_copy, at) for at in inside if at.split(os.sep)[0] != ".."]
 
     def facts(
         self, patch: str, groups: list[semantic.Group] = (), **names: list[str]
     ) -> list[semantic.Fact]:
         """What a semantic patch finds in all files."""
-        given = [word[2:] for word in self.flags if word.startswith("-I") and len(word) > 2]
-        folders = self.include() + given
+        folders = self.include()
 
         wanted = re.compile(
             "|".join(_MENTIONS.get(patch, []) + [w for n in names.values() for w in n])
@@ -231,6 +234,8 @@ class Program:
         for root in (os.path.join(self.folder, _AGAIN), self.folder, self.base):
             if path and os.path.abspath(path).startswith(root + os.sep):
                 return self._by_copy.get(found := os.path.relpath(path, root), found)
+        if path and os.path.abspath(path).startswith(self._top_of_copy + os.sep):  # a link
+            return os.path.join(self.top, os.path.relpath(path, self._top_of_copy))
         return path
 
     def active_macros(self) -> dict[str, str]:
@@ -256,16 +261,17 @@ class Program:
         if not compiler:
             raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
         own = os.path.dirname(name)
-        near = [self._copy(own), os.path.join(self.base, own), *self.include()]
-        # Not -I: a header of theirs may have the name of one of the system's.
+        near = [self._copy(own), os.path.join(self.base, own)]
         folders = [word for folder in near for word in ("-iquote", folder)]
         folders += [word for folder in self._copied_folders() for word in ("-I", folder)]
+        # A header of theirs may have the name of one of the system's.
+        behind = [word for folder in self.include() for word in ("-idirafter", folder)]
         if self.headers:
             folders += ["-I", self.headers]
         place = self._copy(name)
         flags = [flag for flag in self.flags if not (warn and flag == "-w")]
         silent = [] if warn else ["-w"]
-        return _run([compiler, *folders, *flags, *silent, "-O0", *options, place])
+        return _run([compiler, *folders, *flags, *behind, *silent, "-O0", *options, place])
 
     def compile(self, name: str, *options: str) -> list[CompilerError]:
         """Compiles one source of the copy; returns what the compiler found wrong."""
@@ -358,6 +364,19 @@ class Program:
                 FAILED,
             )
         return graph
+
+
+def _given(flags: list[str]) -> list[str]:
+    """The folders for headers that a compiler's flags name, in their order."""
+    kinds = ("-I", "-iquote", "-isystem", "-idirafter")
+    after = dict(enumerate(flags[1:]))
+    words = [
+        word.removeprefix(kind) or after.get(number, "")
+        for number, word in enumerate(flags)
+        for kind in kinds
+        if word.startswith(kind)
+    ]
+    return [os.path.abspath(word) for word in words if word]
 
 
 def _entries(folder: str) -> list[os.DirEntry]:

@@ -19,7 +19,10 @@ _LABEL = re.compile(r"\s*(?:case\b[^:;{}]*|\w+\s*):(?!:)")
 _DIRECTIVE = re.compile(r"^[ \t]*#", re.M)
 _ENDLESS = re.compile(r"while\s*\(\s*\w*\s*\)|for\s*\([^;]*;\s*\w*\s*;")
 _BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
-_ATTRIBUTES = re.compile(r"(?:\s*(?:__attribute__|__declspec)\s*\(.*\))*\s*", re.S)
+_MACRO = re.compile(r"\w+(?:\(([^()]*)\))?(.*)", re.S)
+_ATTRIBUTE = re.compile(
+    r"\b(?:__attribute(?:__)?|__declspec)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+)
 _FOLLOW_PATHS = {"sections"}  # patches
 
 
@@ -30,19 +33,28 @@ def of(patch: str, text: CText, wanted: re.Pattern) -> str:
 
 def plain(sliced: str, blind: list[Function], macros: dict[str, str]) -> str:
     """A slice in which these functions are without macros for statements, and their heads without
-    those for attributes or for nothing. `macros`: name -> its definition from the name on."""
-    at = {name: re.compile(r"\w+(?:\([^()]*\))?").match(line) for name, line in macros.items()}
-    nothing = {name: "(" in begun.group() for name, begun in at.items()
-               if begun and _ATTRIBUTES.fullmatch(macros[name], begun.end())}  # fmt: skip
+    those for attributes or for nothing, also around a type. `macros`: name -> its definition from
+    the name on."""
     text, spans = CText("", sliced), []
     for name, head, _, opening, closing in blind:
         spans += [m.span() for m in _BARE_NAME.finditer(sliced, opening, closing)]
         start = text.code.rindex(name, 0, text.opening(text.last_before(opening))) - len(head)
         for word in re.compile(r"\w+").finditer(text.code, start, start + len(head)):
-            if word.group() in nothing:
-                end = text.call_end(word.end()) if nothing[word.group()] else word.end()
-                spans.append((word.start(), end))
+            spans += _attribute(text, word, _MACRO.match(macros.get(word.group(), "")))
     return _blank(sliced, spans)
+
+
+def _attribute(text: CText, word: re.Match, macro: re.Match | None) -> list[tuple[int, int]]:
+    """Where a word of a head, with its arguments, says nothing but attributes."""
+    if not macro:
+        return []
+    end = word.end() if macro[1] is None else text.call_end(word.end())
+    rest = _ATTRIBUTE.sub("", macro[2]).strip()
+    if not rest:
+        return [(word.start(), end)]
+    if rest == (macro[1] or "").strip():  # its argument, a type
+        return [(word.start(), text.code.find("(", word.end()) + 1), (end - 1, end)]
+    return []
 
 
 def without_other_functions(text: CText, wanted: re.Pattern) -> str:

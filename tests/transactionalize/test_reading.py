@@ -126,14 +126,24 @@ ALIGNED static void* worker(void* p)
   return p;
 }
 NOTHING KEEP(2) static void again(void) { pthread_mutex_lock(&m); n--; pthread_mutex_unlock(&m); }
-int main(void) { worker(0); again(); return 0; }
+#define API(type) __attribute__((visibility("default"))) type
+#define CALLED(kind, of)
+API(long) taken(void) { pthread_mutex_lock(&m); n += 2; pthread_mutex_unlock(&m); return 0; }
+CALLED(1, (2)) static inline API(struct of*) made(void)
+{
+  pthread_mutex_lock(&m);
+  n += 3;
+  pthread_mutex_unlock(&m);
+  return 0;
+}
+int main(void) { worker(0); again(); taken(); made(); return 0; }
 """
 
 
 def test_macros_for_attributes_before_a_function(tmp_path):
     (tmp_path / "p.c").write_text(HEADS)
     done = transactionalize("--atomic", "-o", tmp_path / "out", tmp_path / "p.c")
-    assert "m: 2 of 2 sections, 2 atomic" in done.stderr, done.stderr
+    assert "m: 4 of 4 sections, 4 atomic" in done.stderr, done.stderr
     assert "ALIGNED static void* worker" in (tmp_path / "out/p.c").read_text()
 
 
@@ -158,3 +168,28 @@ def test_headers_of_the_same_name_in_two_folders(tmp_path):
     locks = json.loads((tmp_path / "j").read_text())["locks"]
     assert locks["all.m"]["rewritten"] == 1
     assert (tmp_path / "b/set.h").read_text().count("in_b") == 1
+
+
+def test_headers_for_other_systems_are_given_too(tmp_path):
+    """What the compiler's options name comes before a folder that a given file only stands in; from
+    a folder above all files, it is the rewritten header that is found."""
+    for folder, what in {"bsd": "#error no BSD", "unix": "#define UNIX 1"}.items():
+        (tmp_path / "p" / folder).mkdir(parents=True)
+        (tmp_path / "p" / folder / "system.h").write_text(f"{what}\n")
+    (tmp_path / "p/shared.h").write_text(
+        '#include <pthread.h>\n#include "system.h"\n#include <string.h>\n'
+        "struct shared { pthread_mutex_t m; pthread_cond_t c; long n; };\nextern int UNIX_only;\n"
+    )
+    (tmp_path / "p/string.h").write_text("#error not that of the system\n")
+    (tmp_path / "p/p.c").write_text(
+        "#include <p/shared.h>\nvoid f(struct shared* p) { pthread_mutex_lock(&p->m); p->n++;\n"
+        "  pthread_cond_signal(&p->c); pthread_mutex_unlock(&p->m); }\n"
+    )
+    files = [tmp_path / "p" / name for name in ("bsd/system.h", "p.c", "shared.h")]
+    done = transactionalize(
+        "--atomic", "-o", tmp_path / "out", *files, "--", f"-I{tmp_path}", "-I", tmp_path / "p/unix"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "shared.m: 1 of 1 sections, 1 atomic" in done.stderr
+    assert "tm_cond_signal(&p->c)" in (tmp_path / "out/p.c").read_text()
+    assert "tm_cond c;" in (tmp_path / "out/shared.h").read_text()

@@ -36,7 +36,8 @@ EPILOG = """\
 Give all files of the program that use the locks, headers with declarations among them. Options for
 the compiler follow after --. Locks whose sections cannot all be blocks stay locks. Build the result
 with gcc -fgnu-tm, and -lsyncopate-tm -litm; what is to run on GCC's own libitm, with
--fno-caller-saves, too (a defect of GCC 12: the result of memcpy in transactions).
+-fno-caller-saves, too (a defect of GCC 12: the result of memcpy in transactions). Where GCC 12 then
+refuses always_inline functions, add -fno-ipa-pure-const.
 
 Exit status: 0 when everything was rewritten (and is atomic, with --atomic); 3 when something was
 not, which is listed by file and line; 1 when files, compiler or spatch stood in the way; 2 for a

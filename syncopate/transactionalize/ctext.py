@@ -171,6 +171,10 @@ class Edits:
     def insert(self, at: int, what: str) -> None:
         self._all.append((at, at, what))
 
+    def insert_line(self, at: int, what: str) -> None:
+        """Puts lines before whatever else is put there."""
+        self._all.insert(0, (at, at, what))
+
     def move(self, start: int, end: int, to: int, before: str, behind: str) -> None:
         """Puts what stands there, edited, to another place, between two texts."""
         self._moves.append((start, end, to, before, behind))

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.definitions import MACRO, without_comments
 from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
+from syncopate.transactionalize.macros import nowhere_defined
 from syncopate.transactionalize.wrapped import bare
-from syncopate.transactionalize.wrappers import Written, nowhere_defined
+from syncopate.transactionalize.wrappers import Written
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")

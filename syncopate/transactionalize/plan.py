@@ -123,6 +123,8 @@ def make(
     _keep_what_is_not_understood(plan, program, everywhere, written)
     _keep_what_is_timed(plan, program, everywhere)
     _keep_what_macros_hide(plan, everywhere, hidden)
+    for one in wanted.spoiled:
+        plan.keep(one.what, one.file, one.line, one.why)
     wordlocks.choose(plan, program, wanted, everywhere)
     _keep_what_processes_share(plan, program, everywhere)
     does = effects.of(program.texts)
@@ -133,8 +135,6 @@ def make(
             plan.keep(key, file, line, f"{name} may be called for it through a pointer")
     plan.pointed = [op for op in everywhere if op.may]
     wordlocks.settle(plan)
-    for one in wanted.spoiled:
-        plan.keep(one.what, one.file, one.line, one.why)
     _form_sections(plan, found, hidden, sections.without_return(program.texts), does)
     _refuse_overlaps(plan)
     for op in lent.within_itself(plan, tried, calls_in, graph):

@@ -42,6 +42,7 @@ class CompilerError:
     column: int
     message: str
     function: str = ""  # that the compiler was in
+    unit: str = ""  # the source that it compiled
 
 
 class Program:
@@ -264,8 +265,11 @@ class Program:
         near = [self._copy(own), os.path.join(self.base, own)]
         folders = [word for folder in near for word in ("-iquote", folder)]
         folders += [word for folder in self._copied_folders() for word in ("-I", folder)]
-        # A header of theirs may have the name of one of the system's.
-        behind = [word for folder in self.include() for word in ("-idirafter", folder)]
+        # A header of theirs may have the name of one of the system's. What is named both ways GCC
+        # would take for named in the later one.
+        named = {*map(os.path.realpath, (*self._copied_folders(), *_given(self.flags)))}
+        last = [folder for folder in self.include() if os.path.realpath(folder) not in named]
+        behind = [word for folder in last for word in ("-idirafter", folder)]
         if self.headers:
             folders += ["-I", self.headers]
         place = self._copy(name)
@@ -277,17 +281,17 @@ class Program:
         """Compiles one source of the copy; returns what the compiler found wrong."""
         if not self._is_c(name):
             why = "no C source by its name (C is .c or .i; headers are .h, .hh or .inc)"
-            return [CompilerError(name, 1, 1, why)]
+            return [CompilerError(name, 1, 1, why, unit=name)]
         run = self._gcc(name, *options)
         errors = []
         for said in _ERROR.finditer(run.stderr):
             file, line, column, message = said.groups()
             function = (_IN_FUNCTION.findall(run.stderr, 0, said.start()) or [""])[-1]
             place = self.relative(file), int(line), int(column or 1)
-            errors.append(CompilerError(*place, message, function))
+            errors.append(CompilerError(*place, message, function, name))
         if run.returncode != 0 and not errors:
             last = (run.stderr.strip().splitlines() or ["no message"])[-1]
-            errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}")]
+            errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}", unit=name)]
         return errors
 
     def _is_c(self, name: str) -> bool:

@@ -27,6 +27,7 @@ from syncopate.transactionalize.callgraph import (
     CallGraph,
 )
 from syncopate.transactionalize.ctext import CText, Edits, behind_includes
+from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.plan import NotDone, Plan
 from syncopate.transactionalize.program import CompilerError, Program
 from syncopate.transactionalize.stages import LIBRARY, Stage
@@ -86,6 +87,7 @@ class Rewriter:
         self._plan_words()
         self.unsafe: set[str] = set()  # functions found unsafe, beyond what the call graph shows
         self.untouchable: set[str] = set()  # functions whose declarations are not ours
+        self.plain: set[str] = set()  # sources to be compiled without -fgnu-tm
 
     def run(self) -> Output:
         self._judge_by_chains()
@@ -199,26 +201,49 @@ class Rewriter:
                 return texts
             learned = [self._learn(error, texts, edits) for error in errors]
             if not any(learned):
-                self._give_up(errors[0])
+                self._give_up(errors)
         raise Failure("the compiler keeps finding unsafe code; please report this", FAILED)
 
-    def _give_up(self, error: CompilerError):
-        """The sections of the function that does not compile stay; where that is none, those of the
-        file. Where it has none, nothing can be written."""
-        spoiled = [s for s in self.chosen if s.text.path == error.file]
-        own = [s for s in spoiled if s.lock.function == error.function]
-        if not spoiled:
+    def _give_up(self, errors: list[CompilerError]) -> None:
+        """The locks of what does not compile stay; a file without any is for a compiler that knows
+        no transactions."""
+        spoiled = [entry for error in errors for entry in self._spoiled_by(error)]
+        if spoiled:
+            raise Spoiled(spoiled)
+        for error in errors:
+            if error.unit not in self.plain:
+                self._leave_plain(error)
+
+    def _spoiled_by(self, error: CompilerError) -> list[NotDone]:
+        """The sections of the function that does not compile; where that has none, those of the
+        file, or of the source that includes it, and its words."""
+        why = f"does not compile as a transaction: {_said(error)}"
+        own = [s for s in self.chosen if s.text.path == error.file]
+        within = [s.lock for s in own if s.lock.function == error.function]
+        if not within:
+            why = f"stands in a file that does not compile with transactions: {_said(error)}"
+            words = [op for op in self.plan.word_operations if op.text.path == error.unit]
+            of_unit = [s for s in self.chosen if s.text.path == error.unit]
+            within = [s.lock for s in own or of_unit] + words
+        return [
+            NotDone(op.text.path, op.line, "section", key, why)
+            for op in within
+            for key in (op.may or [op.key])
+        ]
+
+    def _leave_plain(self, error: CompilerError) -> None:
+        """Nothing of this source is a transaction, nor then called by one in another way than as it
+        is, and alone."""
+        if self.program.compile(error.unit, "-fPIC", "-S", "-o", "/dev/null"):
             where = f"{error.file}:{error.line}: {error.message}"
             raise Failure(f"the result does not compile: {where}", FAILED)
-        what = "does not compile as a transaction"
-        if not own:
-            what = "stands in a file that does not compile with transactions"
-        raise Spoiled(
-            [
-                NotDone(s.text.path, s.lock.line, "section", s.lock.key, f"{what}: {error.message}")
-                for s in own or spoiled
-            ]
-        )
+        self.plain.add(error.unit)
+        line = error.line if error.file == error.unit else 1
+        self._add(error.unit, line, "file", error.unit,
+                  f"is to be compiled without -fgnu-tm: {_said(error)}")  # fmt: skip
+        for name, *_ in functions(self.program.texts[error.unit]):
+            self.untouchable.add(name)
+            self._demote(name)
 
     def _errors(self, texts: dict[str, str]) -> list[CompilerError]:
         """What the compiler finds wrong; it is not asked again about what has not changed. In code
@@ -227,10 +252,11 @@ class Rewriter:
         headers = str([text for name, text in texts.items() if name not in sources])
 
         def of(name: str) -> list[CompilerError]:
-            key = (name, texts[name], headers)
+            key = (name, texts[name], headers, name in self.plain)
             if key not in self._compiled:
+                kind = [] if name in self.plain else ["-fgnu-tm"]
                 self._compiled[key] = self.program.compile(
-                    name, "-fgnu-tm", "-fPIC", "-S", "-o", "/dev/null"
+                    name, *kind, "-fPIC", "-S", "-o", "/dev/null"
                 )
             return self._compiled[key]
 
@@ -389,7 +415,7 @@ class Rewriter:
                 headers.append("word_lock.h")
             declares = (_declarations(text, name) for name in self.variadic)
             if any(declares) and not re.search(r"#\s*include\s*<stdarg\.h>", text.text):
-                edits[name].insert(behind_includes(text.text), "#include <stdarg.h>\n")
+                edits[name].insert_line(behind_includes(text.text), "#include <stdarg.h>\n")
             lines = [f"#include <syncopate/tm/{header}>\n" for header in headers]
             if is_source and edits[name] and self.stage.puts_off:
                 lines += [
@@ -397,7 +423,7 @@ class Rewriter:
                     for one in self._pure_in(name)
                 ]
             if lines:
-                edits[name].insert(behind_includes(text.text), "".join(lines))
+                edits[name].insert_line(behind_includes(text.text), "".join(lines))
 
     def _pure_in(self, file: str) -> list[str]:
         """The functions that the user vouches for and this file calls."""
@@ -410,6 +436,14 @@ class Rewriter:
             if c.file == file and c.callee not in self.graph.defined
         }
         return sorted(name for name in called if self.how.pure.search(name))
+
+
+def _said(error: CompilerError) -> str:
+    """What the compiler finds wrong, and why where it does not say."""
+    message = error.message.strip(" :")
+    if "inlining failed" in message:
+        message += " (with -fgnu-tm, GCC 12 inlines no function with the attribute const)"
+    return message
 
 
 def _function_name(text: CText, opening: int) -> str | None:

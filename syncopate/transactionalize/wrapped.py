@@ -13,7 +13,8 @@ _POLITE = (
 )
 _RETURN = r"(?:\s*return\b[^;()]*;)?"
 _FAILS = r"(?:assert|abort|exit|_exit|perror|fprintf|printf|puts|syslog|errx?|strerror|__assert\w*)"
-_CALL = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+CALL = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+_TRIES = re.compile(rf"return\b[\s(]*?(!?)\s*\(?\s*{CALL}[\s)]*?(==\s*0)?[\s)]*;", re.S)
 _CHECK = re.compile(  # what a wrapper may do with the status besides returning it
     rf"\s*(?:(?:\(void\)\s*\w+|assert\s*\([^;{{}}]*\)|return\b[^;()]*)\s*;"
     rf"|if\s*\([^;{{}}()]*\)\s*(?:\{{\s*(?:{_FAILS}\s*\([^;{{}}]*\)\s*;\s*)*"
@@ -35,12 +36,17 @@ def unwrapped(body: str) -> str:
         body = match.group(1)
 
 
+def is_tried(body: str) -> bool:
+    """Whether a function's body returns what a try says, or whether it succeeded."""
+    return bool(_TRIES.fullmatch(body))
+
+
 def operation_of(body: str, path: str, names: Names) -> Template | None:
     """The one operation that is all that a function's body does."""
     checked = checked_operation(re.sub(r"\breturn\b[^;()]*;\s*$", "", body), path, names)
     if checked:
         return checked if checked.function in PTHREAD else None
-    call = _CALL
+    call = CALL
     spins = [
         rf"while\s*\(\s*{call}\s*{BUSY}\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
         rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*{BUSY}\)\s*;",
@@ -50,6 +56,11 @@ def operation_of(body: str, path: str, names: Names) -> Template | None:
         known = names.operation(path, match.group(1)) if match else None
         if known and known.function == TRYLOCK:
             return Template(LOCK, (), known.over(_arguments(match.group(2))))
+    tried = _TRIES.fullmatch(body)
+    known = names.operation(path, tried[2]) if tried else None
+    if known and known.function == TRYLOCK and not (tried[1] and tried[4]):
+        negated = known.negated != bool(tried[1] or tried[4])
+        return Template(TRYLOCK, (), known.over(_arguments(tried[3])), negated)
     match = re.match(rf"(?:return\s+|(?:const\s+)?int\s+\w+\s*=\s*)?{call}\s*;", body, re.S)
     known = names.operation(path, match.group(1)) if match else None
     if not known:
@@ -67,7 +78,7 @@ def checked_operation(body: str, path: str, names: Names) -> Template | None:
     """The operation in `if (CALL) complain();`, in `int x = CALL; if (x) complain();`, or in an
     expression, such as `CALL && (complain(), 0)`: what is done where a mutex could not be taken is
     left out, if it does not lock itself."""
-    call, unequal, otherwise = _CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
+    call, unequal, otherwise = CALL, r"\s*(?:!=\s*0\s*)?", r"(\{[^{}]*\}|[^;{}]*;)\s*;*\s*"
     direct = re.fullmatch(
         rf"if\s*\((?:\s*(?:un)?likely\s*\()?\s*(!?)\s*\(?\s*{call}{unequal}[)\s]*\)\s*{otherwise}",
         body,
@@ -120,7 +131,7 @@ def _checked_expression(body: str) -> tuple[str, str, str, bool] | None:
     else:
         return None
     tested = re.fullmatch(
-        rf"\s*(!?)\s*{_CALL}\s*(?:([!=])=\s*0\s*)?", _unwrapped_test(body[: starts[1]]), re.S
+        rf"\s*(!?)\s*{CALL}\s*(?:([!=])=\s*0\s*)?", _unwrapped_test(body[: starts[1]]), re.S
     )
     if not tested:
         return None

@@ -20,7 +20,14 @@ from syncopate.transactionalize.lockcalls import (
     Template,
     declarations_of,
 )
-from syncopate.transactionalize.wrapped import bare, checked_operation, operation_of, unwrapped
+from syncopate.transactionalize.macros import Macros
+from syncopate.transactionalize.wrapped import (
+    bare,
+    checked_operation,
+    is_tried,
+    operation_of,
+    unwrapped,
+)
 
 _TABLE = re.compile(
     r"\b(?:const\s+(?:struct\s+)?(\w+)|(?:struct\s+)?(\w+)\s+const)\s+(\w+)\s*=\s*\{"
@@ -38,7 +45,6 @@ _MAY_FAIL = re.compile(
     r"\w*ERRORCHECK\w*|\bpthread_mutexattr_set(?:robust|protocol)\w*|\bEDEADLK\b"
 )
 _NEVER_FAILS = r"pthread_(?:(?:mutex|spin)_(?:un)?lock|rwlock_(?:rdlock|wrlock|unlock))\s*\("
-_UNDEFINED = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 
 
@@ -68,10 +74,11 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
     the compiler, name -> the line behind #define; asked where a name has several."""
     sources = {path: CText(path, text) for path, text in texts.items()}
     written, names = Written(), Names()
+    macros = Macros(texts, active_macros)
     understood: set[tuple[str, int]] = set()  # where a function's address stands in a constant
     while True:  # a macro over a function over a macro
-        again = [_learn_macros(texts, names, active_macros)]
-        again += [_learn_functions(text, names, written) for text in sources.values()]
+        again = [_learn_macros(macros, names)]
+        again += [_learn_functions(text, names, written, macros) for text in sources.values()]
         again += [_learn_constants(text, names, sources, understood) for text in sources.values()]
         if not any(again):
             break
@@ -79,8 +86,9 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
     results = not any(_MAY_FAIL.search(text.code) for text in sources.values())
     for path, text in sources.items():
         variables = _variables(path, sources, active_macros)
+        checks = macros.checks(text, names) | macros.bare_names(text, names)
         written.texts[path], written.original[path] = _write(
-            text, names.of_file(path), types, variables, results
+            text, names.of_file(path), types, variables, results, checks
         )
     written.names = names
     known = {*PTHREAD, *LIKE_MUTEX, *written.inlined, *written.kept}
@@ -159,62 +167,18 @@ def _objects(text: CText) -> list[tuple[str, str]]:
 # ---- what names mean ------------------------------------------------------------------------
 
 
-def nowhere_defined(names, texts, active: dict[str, str]) -> set[str]:
-    """Of macros those that only what the compiler leaves out defines: for other systems. There, the
-    name may be a function's."""
-    undefined = {name for text in texts for name in _UNDEFINED.findall(text)}
-    return set(names) - active.keys() - undefined
-
-
-def _learn_macros(texts: dict[str, str], names: Names, active_macros) -> bool:
-    found: dict[str, set[_Definition]] = {}
-    for text in texts.values():
-        for name, parameters, body in MACRO.findall(without_comments(text)):
-            found.setdefault(name, set()).add(_definition(parameters, body))
-    for name in nowhere_defined(found, texts.values(), active_macros()):
-        del found[name]
-
-    def active(name: str) -> set[_Definition]:
-        line = active_macros().get(name)
-        match = MACRO.match(f"#define {line}") if line is not None else None
-        return {_definition(match.group(2) or "", match.group(3))} if match else set()
-
-    def expands(name: str) -> _Definition | None:
-        """What a macro expands to, whose arguments may be calls."""
-        known = found.get(name, set())
-        return next(iter(known if len(known) < 2 else active(name)), None)
-
+def _learn_macros(macros: Macros, names: Names) -> bool:
     new = False
-    for name, definitions in found.items():
-        meanings = {_meaning(*one, names, expands) for one in definitions}
+    for name, definitions in macros.definitions.items():
+        meanings = {_meaning(*one, names, macros) for one in definitions}
         if len(meanings) > 1 and any(meanings):
-            meanings = {_meaning(*one, names, expands) for one in active(name)}
+            meanings = {_meaning(*one, names, macros) for one in macros.active(name)}
         for template in meanings - {None}:
             new |= names.add("", name, template)
     return new
 
 
-_Definition = tuple[tuple[str, ...], str]  # a macro's parameters, and its body
-
-
-def _definition(parameters: str, body: str) -> _Definition:
-    words = tuple(word for word in re.split(r"[\s,\\]+", parameters) if word)
-    return words, body.replace("\\\n", " ")
-
-
-def _expanded(definition: _Definition, given: list[str]) -> str:
-    """A macro's body for these arguments. What it makes a string of is one, whatever it says."""
-    parameters, body = definition
-    by = dict(zip(parameters, given))
-    body = re.sub(r"#\s*(\w+)", lambda m: '""' if m[1] in by else m[0], body)
-    return re.sub(r"\b[A-Za-z_]\w*\b", lambda m: by.get(m[0], m[0]), body)
-
-
-def _none(_name: str) -> None:
-    """Expands nothing: a macro stands once in its expansion, and one level is as deep as goes."""
-
-
-def _meaning(words: tuple[str, ...], body: str, names: Names, expands) -> Template | None:
+def _meaning(words: tuple[str, ...], body: str, names: Names, macros: Macros) -> Template | None:
     body = unwrapped(body)
     checked = checked_operation(body + ";", "", names)
     if checked:
@@ -228,18 +192,18 @@ def _meaning(words: tuple[str, ...], body: str, names: Names, expands) -> Templa
     if not match or call.call_end(0) != len(body):
         return None
     given = [bare(argument) for argument in call.arguments(0)]
-    known, macro = names.get("", match.group(1)), expands(match.group(1))
-    if not known and macro and len(macro[0]) == len(given) and not negated:
-        return _meaning(words, _expanded(macro, given), names, _none)
+    known = names.get("", match.group(1))
     if not known:
-        return None
+        within = None if negated else macros.operation(match.group(1), given, "", names)
+        return within and Template(within.function, words, within.mutex, within.negated)
     return Template(known.function, words, known.over(given), known.negated != negated)
 
 
-def _learn_functions(text: CText, names: Names, written: Written) -> bool:
+def _learn_functions(text: CText, names: Names, written: Written, macros: Macros) -> bool:
     new = False
     for name, head, parameters, opening, closing in functions(text):
-        template = operation_of(text.code[opening + 1 : closing].strip(), text.path, names)
+        body = text.code[opening + 1 : closing].strip()
+        template = operation_of(body, text.path, names) or macros.statement(body, text.path, names)
         if not template or name in PTHREAD:
             continue
         own = tuple((re.findall(r"\w+", p) or [""])[-1] for p in parameters)
@@ -248,10 +212,12 @@ def _learn_functions(text: CText, names: Names, written: Written) -> bool:
         typed = root in own and "void" not in parameters[own.index(root)]
         is_static = re.search(r"\bstatic\b", head) and not text.path.endswith(".h")
         visible = mutex and (mutex.group(1) or is_static or text.path.endswith(".h"))
-        if typed and visible and template.function != TRYLOCK:
+        exact = template.function != TRYLOCK or is_tried(body)
+        if typed and visible and exact:
             scope = text.path if is_static else ""
             written.inlined.add(name)
-            new |= names.add(scope, name, Template(template.function, own, template.mutex))
+            known = Template(template.function, own, template.mutex, template.negated)
+            new |= names.add(scope, name, known)
         elif template.function != TRYLOCK:
             kind = "lock" if template.function == LOCK else "unlock"
             new |= written.kept.get(name) != (kind, template.mutex)
@@ -309,14 +275,17 @@ def _members(sources: dict[str, CText], structure: str) -> list[str]:
 
 def _write(
     text: CText, known: dict[str, Template], types: dict[str, str], variables: dict[str, str],
-    results: bool,
+    results: bool, checks: dict[int, Template],
 ) -> tuple[str, list[Substitution]]:  # fmt: skip
-    """`results`: whether what locks return can only be 0."""
+    """`results`: whether what locks return can only be 0. `checks`: what macros around calls come
+    to, by where they stand."""
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
         for name in sorted(known, key=len, reverse=True)
     ]
     patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
+    checking = {re.match(r"\w+", text.code[at:])[0] for at in checks}
+    patterns += [rf"(?P<checks>\b(?:{'|'.join(sorted(checking))})\b)"] if checks else []
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
     patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
     calls = "|".join([*spelt, *PTHREAD, "pthread_cond_\\w+"])
@@ -335,6 +304,12 @@ def _write(
             start, end, by = match.start("stored"), match.end(), f"{match['stored']}0; "
             if not _is_statement(text, start, end):
                 continue
+        elif checks and match["checks"] is not None:
+            if start < at or start not in checks:
+                continue
+            opening = text.code[match.end() :].lstrip()[:1] == "("
+            end = text.call_end(start) if opening else match.end()
+            by = f"{checks[start].function}({_renamed(checks[start].mutex, variables)})"
         elif match.group() in types:
             end, by = match.end(), types[match.group()]
             if match.start() < at or _is_named_here(text, match.start()):

@@ -193,3 +193,20 @@ def test_headers_for_other_systems_are_given_too(tmp_path):
     assert "shared.m: 1 of 1 sections, 1 atomic" in done.stderr
     assert "tm_cond_signal(&p->c)" in (tmp_path / "out/p.c").read_text()
     assert "tm_cond c;" in (tmp_path / "out/shared.h").read_text()
+
+
+def test_a_function_right_behind_the_includes(tmp_path):
+    """Its attribute goes behind the lines that are put there, too."""
+    (tmp_path / "count.c").write_text("#include <string.h>\nlong count(long k) { return k + 1; }\n")
+    (tmp_path / "p.c").write_text(
+        "#include <pthread.h>\nlong count(long);\nlong n;\n"
+        "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+        "void f(void) { pthread_mutex_lock(&m); n = count(n); pthread_mutex_unlock(&m); }\n"
+    )
+    done = transactionalize(
+        "--atomic", "-o", tmp_path / "out", tmp_path / "count.c", tmp_path / "p.c"
+    )
+    assert done.returncode == 0, done.stderr
+    first, second, third = (tmp_path / "out/count.c").read_text().splitlines()
+    assert first == "#include <string.h>" and second.startswith("#include <syncopate/tm/")
+    assert third.startswith("__attribute__((transaction_safe)) long count(")

@@ -10,6 +10,7 @@ _HIDDEN = re.compile(
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
     re.DOTALL | re.MULTILINE,
 )
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 _BARE_NAME = re.compile(r"\n[ \t]*[A-Z_][A-Z0-9_]*[ \t]*\n\s*\Z")  # a macro for statements
 _LINKAGE = re.compile(r'\bextern\s+"C"\s*\{')
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*\n", re.M)
@@ -21,6 +22,13 @@ def _blank(match: re.Match) -> str:
     if text[0] in "\"'":  # a literal stays an operand
         return text[0] + " " * (len(text) - 2) + text[0]
     return re.sub(r"[^\n]", " ", text)
+
+
+def without_comments(text: str) -> str:
+    """The text with comments blank."""
+    return _COMMENT.sub(
+        lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
+    )
 
 
 class CText:
@@ -250,7 +258,7 @@ def behind_includes(text: str) -> int:
     """Behind the last #include that stands in no function, nor anything else in braces, and that
     no #if governs, but for the guard of a header."""
     whole = CText("", text)
-    masked = whole.text
+    masked = without_comments(text)  # which may show how to use the file
     best, guard = 0, re.search(r"^[ \t]*#[ \t]*ifndef\s+(\w+)\s+#[ \t]*define\s+\1\b", masked, re.M)
     for match in _INCLUDE.finditer(masked):
         before = masked[: match.start()]

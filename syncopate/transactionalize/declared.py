@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
 
 _BEGINS = re.compile(r"(?:^|(?<=[;{}]))\s*(?=[A-Za-z_])")
 _WORD = re.compile(r"\s*([A-Za-z_]\w*)")

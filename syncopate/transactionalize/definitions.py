@@ -6,17 +6,9 @@ import re
 
 from syncopate.transactionalize.ctext import CText
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w\s,\\]*)\))?((?:[^\n\\]|\\\n|\\.)*)", re.M
 )
-
-
-def without_comments(text: str) -> str:
-    """The text with comments blank."""
-    return _COMMENT.sub(
-        lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
-    )
 
 
 Function = tuple[str, str, list[str], int, int]

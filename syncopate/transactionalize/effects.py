@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import MACRO, functions, without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
+from syncopate.transactionalize.definitions import MACRO, functions
 
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _NO_CALL = {"if", "while", "for", "switch", "return", "sizeof", "defined", "__attribute__"}

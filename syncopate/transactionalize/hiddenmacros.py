@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import MACRO, without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
+from syncopate.transactionalize.definitions import MACRO
 from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
 from syncopate.transactionalize.macros import nowhere_defined
 from syncopate.transactionalize.wrapped import bare

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from syncopate.transactionalize import pointers, semantic
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import MACRO, functions, without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
+from syncopate.transactionalize.definitions import MACRO, functions
 from syncopate.transactionalize.lockcalls import (
     BUSY,
     CAST,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import MACRO, without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
+from syncopate.transactionalize.definitions import MACRO
 from syncopate.transactionalize.lockcalls import PTHREAD, TRYLOCK, Names, Template
 from syncopate.transactionalize.wrapped import CALL, bare, checked_operation, unwrapped
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.definitions import MACRO, functions, without_comments
+from syncopate.transactionalize.ctext import CText, without_comments
+from syncopate.transactionalize.definitions import MACRO, functions
 from syncopate.transactionalize.lockcalls import (
     LIKE_MUTEX,
     LOCK,
@@ -102,7 +102,7 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
     """Other names of the types of locks and condition variables, by macro and typedef."""
     meanings: dict[str, set[str]] = {}
     for text in sources.values():
-        for name, parameters, body in MACRO.findall(text.text):
+        for name, parameters, body in MACRO.findall(without_comments(text.text)):
             meanings.setdefault(name, set()).add("" if parameters else body.strip())
         for meant, name in _TYPEDEF.findall(text.code):
             meanings.setdefault(name, set()).add(meant)

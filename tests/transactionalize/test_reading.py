@@ -210,3 +210,30 @@ def test_a_function_right_behind_the_includes(tmp_path):
     first, second, third = (tmp_path / "out/count.c").read_text().splitlines()
     assert first == "#include <string.h>" and second.startswith("#include <syncopate/tm/")
     assert third.startswith("__attribute__((transaction_safe)) long count(")
+
+
+COMMENTED = """\
+#include <pthread.h>
+/* How to use it:
+
+@code
+#include <count.h>
+#define count_lock not_a_lock
+@endcode
+*/
+#define count_lock pthread_mutex_t /* its type */
+count_lock m = PTHREAD_MUTEX_INITIALIZER;
+long n;
+long take(void) { pthread_mutex_lock(&m); n++; return n; }
+void give(void) { n--; pthread_mutex_unlock(&m); }
+"""
+
+
+def test_lines_in_comments_are_no_directives(tmp_path):
+    (tmp_path / "p.c").write_text(COMMENTED)
+    done = transactionalize(
+        "--words", "m", "-o", tmp_path / "out", tmp_path / "p.c", "--", "-Werror=implicit"
+    )
+    assert done.returncode == 0 and "m: 1 sections, a word" in done.stderr, done.stderr
+    lines = (tmp_path / "out/p.c").read_text().splitlines()
+    assert lines[1].startswith("#include <syncopate/tm/") and lines.index("@code") > 2

@@ -74,7 +74,8 @@ def test_each_call_counts_where_it_belongs(tmp_path, monkeypatch):
     assert set(took) <= set(parts), parts
     for state, ns in took.items():  # which holds the way there and back as well
         assert 0.5 * ns < parts[state] <= ns + MS, (state, parts, took)
-    assert set(parts) <= {*took, "running", "runnable", "faults", "unexplained"}, parts
+    libc = {"memory", "faults"}  # its stacks: who reads the process's map meanwhile delays both
+    assert set(parts) <= {*took, *libc, "running", "runnable", "unexplained"}, parts
 
 
 @pytest.mark.parametrize(

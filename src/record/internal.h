@@ -106,6 +106,7 @@ struct thread_local_data {
   thread_state* state = nullptr;
   bool inside = false;  // this thread executes recorder code: nested calls do nothing
   bool ended = false;   // thread_end() has run; later events of this thread are not recorded
+  bool interpreter_calls = false;  // told.h
 };
 extern thread_local constinit thread_local_data local __attribute__((tls_model("initial-exec")));
 

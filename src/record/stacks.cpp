@@ -16,6 +16,7 @@
 
 #include "record/maps.h"
 #include "record/threads.h"
+#include "record/told.h"
 #include "record/unwind.h"
 
 namespace syncopate::record {
@@ -111,6 +112,48 @@ std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
   return id;
 }
 
+constinit const interpreter* asked_interpreter = nullptr;
+
+interpreter_calls::interpreter_calls(bool it_does) noexcept {
+  local.interpreter_calls = it_does && asked_interpreter != nullptr;
+}
+interpreter_calls::~interpreter_calls() { local.interpreter_calls = false; }
+
+// A stack with the interpreter's functions in place of its own code, which lies further out.
+static std::uint32_t with_frames(const thread_state& t, std::uint32_t id) noexcept {
+  const stack_entry* const machines = id != 0 ? stacks.at(id) : nullptr;
+  if (machines == nullptr) return id;
+  const unsigned calls = asked_interpreter->calls(machines->pc, machines->depth);
+  if (calls == 0) return id;
+  std::uint64_t pc[stack_depth], fresh[stack_depth];
+  unsigned count = asked_interpreter->frames(fresh);
+  const std::uint64_t* const found = count != 0 ? fresh : t.kept_frames;
+  if (count == 0) count = t.frames_kept;
+  if (count == 0) return id;
+  unsigned depth = 0;
+  for (; depth < calls && depth < stack_depth / 2; ++depth) pc[depth] = machines->pc[depth];
+  for (unsigned i = 0; i < count && depth < stack_depth; ++i) pc[depth++] = found[i];
+  const std::uint32_t with = intern_numbers(pc, depth);
+  return with != 0 ? with : id;
+}
+
+void keep_frames() noexcept {
+  if (!local.interpreter_calls || !enabled) return;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return;
+  t->frames_kept = 0;
+  capture_budget& budget = t->captures[static_cast<int>(capture_reason::wait)];
+  const std::uint64_t now = machine::ticks();
+  if (!budget.allows(now)) return;
+  t->frames_kept = asked_interpreter->frames(t->kept_frames);
+  budget.spend(machine::ticks() - now);
+}
+
+void forget_frames() noexcept {
+  if (thread_state* const t = local.state) t->frames_kept = 0;
+}
+
 std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t now) noexcept {
   capture_budget& budget = t.captures[static_cast<int>(why)];
   if (!budget.allows(now)) return 0;
@@ -123,6 +166,7 @@ std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t n
     id = intern_stack(pc, depth);
     t.seen_stacks.keep(frame, id);
   }
+  if (local.interpreter_calls) id = with_frames(t, id);
   const std::uint64_t cost = machine::ticks() - now;
   // What goes beyond is no work of ours: preemption, or the first touch of unwind tables.
   const std::uint64_t most = ticks_per_second / 10'000;

@@ -135,7 +135,9 @@ struct thread_state {
   trails seen_stacks;
   event_budget wait_events, hold_events;
   hold_samples holds;
-  std::uint32_t gap_chance;  // releases.cpp
+  std::uint32_t gap_chance;                // releases.cpp
+  std::uint64_t kept_frames[stack_depth];  // keep_frames()
+  unsigned frames_kept;                    // 0: none
   wait told;  // under way, told by a language's run-time library (told.h); start 0: none
   std::uintptr_t waits_at;  // frame of the latest wait_begin(); 0: its thread may do more meanwhile
   // The wait that a signal handler has interrupted, which waits itself; since 0: none.

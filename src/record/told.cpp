@@ -42,8 +42,14 @@ bool is_recording() { return enabled; }
 void add_names(const char* text, std::size_t bytes) {
   if (!enabled) return;
   entry inside;
+  if (inside) tell_names(text, bytes);
+}
+
+}  // namespace
+
+void tell_names(const char* text, std::size_t bytes) noexcept {
   holding lock(lines.lock);
-  if (!inside || !lock) return;
+  if (!lock) return;
   const file_header* const h = header.load(std::memory_order_relaxed);  // [H]
   if (lines.of != h) lines.chunk = nullptr;
   lines.of = h;
@@ -55,6 +61,8 @@ void add_names(const char* text, std::size_t bytes) {
   std::memcpy(reinterpret_cast<char*>(chunk + 1) + chunk->used, text, bytes);
   publish(chunk->used, static_cast<std::uint32_t>(chunk->used + bytes));
 }
+
+namespace {
 
 void begin_thread() { thread_begin(0); }
 

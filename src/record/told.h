@@ -50,4 +50,33 @@ struct telling {
 
 extern const telling told;
 
+// Who knows what an interpreter's functions are at: on the machine's stack there is only the
+// interpreter. Set once, by who can ask it.
+struct interpreter {
+  // The functions that the calling thread is in, innermost first, as numbers that told lines name;
+  // returns how many, 0 where it may not be asked now.
+  unsigned (*frames)(std::uint64_t (&found)[stack_depth]);
+  // How many of these return addresses, innermost first, lie between the interpreter's functions
+  // and the call; 0: nothing may be asked there.
+  unsigned (*calls)(const std::uint64_t* pc, unsigned depth);
+};
+extern constinit const interpreter* asked_interpreter;
+// Lines as of telling::names, by it while it is asked.
+void tell_names(const char* lines, std::size_t bytes) noexcept;
+
+// What is recorded meanwhile is a call of the interpreter's, between two steps of its own: the
+// stacks of it have its functions in them.
+class interpreter_calls {
+ public:
+  explicit interpreter_calls(bool it_does) noexcept;
+  ~interpreter_calls();
+  interpreter_calls(const interpreter_calls&) = delete;
+  interpreter_calls& operator=(const interpreter_calls&) = delete;
+};
+
+// In such a call: the thread is about to wait, and the interpreter can be asked only before it
+// does. What that says is kept for the stack of the wait, until forget_frames().
+void keep_frames() noexcept;
+void forget_frames() noexcept;
+
 }  // namespace syncopate::record

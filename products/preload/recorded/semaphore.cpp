@@ -14,7 +14,8 @@
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
 //           16  record id    20  acquisitions    24  who took it last
-//           28  what its last post was (8 bits), and which life of it this is
+//           28  what its last post was (7 bits), whether Python made it, and which
+//               life of it this is
 //
 // Memory order (each tag stands at its site below)
 //   [V]  relaxed: each word stands for itself; what the recorder reads late, it tells as it was.
@@ -30,7 +31,9 @@
 #include "preload/base/export.h"
 #include "preload/base/real.h"
 #include "preload/config.h"
+#include "preload/recorded/python.h"
 #include "record/recorder.h"
+#include "record/told.h"
 
 namespace syncopate::shim {
 namespace {
@@ -54,9 +57,13 @@ struct semaphore_object {
   }
   // So that what was taken is not taken for another one that came to lie there.
   [[nodiscard]] std::uint32_t life() const noexcept { return load(state) & ~post_mask; }
-  void begin_life() noexcept {
+  void begin_life(bool is_pythons) noexcept {
     static constinit std::uint32_t lives = 0;
-    store(state, __atomic_add_fetch(&lives, post_mask + 1, __ATOMIC_RELAXED));  // [V]
+    const std::uint32_t life = __atomic_add_fetch(&lives, one_life, __ATOMIC_RELAXED);  // [V]
+    store(state, life | (is_pythons ? pythons : 0));
+  }
+  [[nodiscard]] bool is_pythons() const noexcept {
+    return has_room() && (load(state) & pythons) != 0;
   }
   std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
 
@@ -77,7 +84,7 @@ struct semaphore_object {
   std::uint32_t state;
 
  private:
-  static constexpr std::uint32_t post_mask = 0xff;
+  static constexpr std::uint32_t post_mask = 0x7f, pythons = 0x80, one_life = 0x100;
 };
 static_assert(sizeof(semaphore_object) == sizeof(sem_t) && sizeof(long) == 8);
 
@@ -175,6 +182,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
                                                                     : wait_kind::semaphore;
     };
+    const record::interpreter_calls calls(o.is_pythons());
     const int holder = o.is_lock() ? semaphore_object::load(o.owner) : 0;
     record::wait w = record::wait_begin(kind(o.is_lock()), id, static_cast<std::uint32_t>(holder),
                                         {s.caller(), until != nullptr, o.has_room()});
@@ -185,13 +193,18 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     if (w.kind == wait_kind::semaphore) record::wait_end_now(w);
     else if (error != 0) record::wait_in_vain(w);
     else record::wait_end(w, s.address());
+    record::forget_frames();
     return error;
   }
   static void tried(real_semaphore& s, bool taken) {
     const semaphore_object& o = semaphore_object::of(s.address());
     if (taken) {
       if (record::trying_for == s.address()) record::got_at_last(s.address());
-    } else if (o.is_lock()) {
+      return;
+    }
+    const record::interpreter_calls calls(o.is_pythons());
+    record::keep_frames();
+    if (o.is_lock()) {
       record::tried_in_vain(identify(s.address()), s.address(),
                             static_cast<std::uint32_t>(semaphore_object::load(o.owner)),
                             s.caller());
@@ -224,6 +237,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
     const std::uint64_t ended = record::hold_ends(s.address(), contended);
     const std::uint32_t id = ended != 0 ? o.slot_ : 0;
+    const record::interpreter_calls calls(o.is_pythons());
     const bool added = s.add();  // the semaphore may be gone now
     if (ended != 0) record::released(s.address(), id, contended, ended);
     return added;
@@ -263,8 +277,11 @@ SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
   if (result != 0 || !o.has_room()) return result;
   o.count = 0;
   o.owner = 0;
-  o.begin_life();
-  record::object_created(object_kind::semaphore, 0, s, o.slot(), __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  const bool is_pythons = makes_pythons_lock(caller);
+  o.begin_life(is_pythons);
+  const record::interpreter_calls calls(is_pythons);
+  record::object_created(object_kind::semaphore, 0, s, o.slot(), caller);
   return 0;
 }
 

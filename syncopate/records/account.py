@@ -342,17 +342,23 @@ def semaphores_may_be_locks(results: dict) -> bool:
     return not by_library or len(results["threads"]) == 1
 
 
-def awaits_python(results: dict) -> bool:
-    """Whether much of the time went into waits of Python's that are perhaps for locks: those of its
-    semaphores are made of what signals are made of."""
+def awaits_python(results: dict) -> str:
+    """What to say where much of the time went into waits of Python's that are perhaps for locks:
+    those of its semaphores are made of what signals are made of."""
     if results["process"]["recorder"] == "kernel":  # there all of these are perhaps locks
-        return False
-    found = (
-        lock["waits"]["semaphore"]["total_ns"]
-        for lock in results["locks"]
-        if lock["site"] == languages.LOCK_NAME and "semaphore" in lock["waits"]
-    )
-    return (waited := sum(found)) > 0 and waited >= LARGE * results["account"]["total_ns"]
+        return ""
+    by_site = {languages.LOCK_NAME: 0, languages.SEMAPHORE_NAME: 0}
+    for lock in results["locks"]:
+        site = lock["site"]
+        if site.startswith(languages.SEMAPHORE_NAME):
+            site = languages.SEMAPHORE_NAME
+        if site in by_site and "semaphore" in lock["waits"]:
+            by_site[site] += lock["waits"]["semaphore"]["total_ns"]
+    least = max(1, LARGE * results["account"]["total_ns"])
+    if sum(by_site.values()) < least:
+        return ""
+    of_semaphores = by_site[languages.SEMAPHORE_NAME] >= by_site[languages.LOCK_NAME]
+    return languages.NOTE_ON_SEMAPHORES if of_semaphores else languages.NOTE_ON_PYTHON
 
 
 def awaits_semlocks(results: dict) -> bool:

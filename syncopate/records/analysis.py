@@ -130,11 +130,11 @@ class Group:
 
 
 def is_for_signals(group: Group) -> bool:
-    """Whether nobody holds it: it stands for a thread's end, or is a semaphore that threads have
-    waited for, and never for each other."""
+    """Whether nobody holds it: it stands for a thread's end, a condition's signal, or is a semaphore
+    that threads have waited for, and never for each other."""
     if group.object == recordformat.SEMAPHORE:
         return "semaphore" in group.kinds and "semaphore_lock" not in group.kinds
-    return group.object == recordformat.THREAD
+    return group.object in (recordformat.THREAD, recordformat.CONDITION)
 
 
 def _time_of_longest(row: recordformat.Row, part: float) -> float:

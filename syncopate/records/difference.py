@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from syncopate.records.languages import PYTHON
 from syncopate.symbols.symbols import Frame
 
 CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)(?:<.*>)?::\1(?:<.*>)?(?:[+(\[]|$)")
@@ -36,6 +37,8 @@ def function_of(frame: Frame) -> tuple[str, str]:
     """The frame's function, wherever in it the call is."""
     if frame.is_unnamed:
         return f"+{frame.start:#x}" if frame.start else frame.function, frame.module
+    if frame.module == PYTHON:
+        return frame.function, frame.file
     return frame.function.partition("+0x")[0], frame.module
 
 
@@ -77,10 +80,16 @@ def with_owner(way: Way, frames: Sequence[Frame]) -> Way:
         return way
     at = outermost = max(i for i, frame in enumerate(frames) if key(frame) == key(way.frames[-1]))
     while outermost + 1 < len(frames) and all(
-        CONSTRUCTOR.search(frame.function) for frame in frames[outermost : outermost + 2]
+        map(_is_constructor, frames[outermost : outermost + 2])
     ):
         outermost += 1
     return way if outermost == at else Way((*way.frames, frames[outermost]), way.ends)
+
+
+def _is_constructor(frame: Frame) -> bool:
+    if frame.module == PYTHON:
+        return frame.function.endswith("__init__")
+    return CONSTRUCTOR.search(frame.function) is not None
 
 
 def _branches(

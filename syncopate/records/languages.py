@@ -3,8 +3,9 @@ them. Told by where an object lies, and by the functions that make it, wait for 
 
 Python: the lock of the interpreter (the GIL) is no mutex; threads wait for it at a condition
 variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore, and all of
-multiprocessing's locks are. So is what join() waits for, until 3.12. Rust: its locks are futexes.
-C: malloc's arenas have locks, at which the kernel sees threads wait.
+multiprocessing's locks are. So is what join() waits for, until 3.12, and a lock of its own at which
+each thread waits for a threading.Condition. Rust: its locks are futexes. C: malloc's arenas have
+locks, at which the kernel sees threads wait.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java",
 _DATABASES = ("MariaDB", "MySQL")
 GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
+CONDITION_NAME, SEMAPHORE_NAME = "threading.Condition", "threading.Semaphore"
 QUEUE_NAME, SHARED_NAME = "queue.SimpleQueue", "multiprocessing.SemLock"
 _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
          "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
@@ -47,13 +49,19 @@ _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
 GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS, PYTHONS_QUEUE = range(100, 108)
-PYTHONS_SHARED = 108
+PYTHONS_SHARED, PYTHONS_CONDITION, PYTHONS_SEMAPHORE = range(108, 111)
 NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME, PYTHONS_QUEUE: QUEUE_NAME,
-         PYTHONS_SHARED: SHARED_NAME}  # fmt: skip
+         PYTHONS_SHARED: SHARED_NAME, PYTHONS_CONDITION: CONDITION_NAME,
+         PYTHONS_SEMAPHORE: SEMAPHORE_NAME}  # fmt: skip
 _SEMAPHORES = {LOCK_NAME: PYTHONS_LOCK, RLOCK_NAME: PYTHONS_RLOCK, SHARED_NAME: PYTHONS_SHARED}
 _QUEUE_FRAMES = 3  # innermost: the lock, what asks for it, and who waits or puts
 _OF_QUEUE = ("_queue_SimpleQueue_", "simplequeue_")
 _OF_SHARED = ("_multiprocessing_SemLock_", "semlock_")
+PYTHON = "Python"  # in place of a module's path: products/preload/recorded/python.cpp
+_THREADING = "/threading.py"
+_THREADS_LOCK = ("Thread._set_tstate_lock", "_set_tstate_lock")
+_ACQUIRES = ("Semaphore.acquire", "acquire")
+_CONDITIONS_WAIT = ("Condition.wait", "wait")  # before 3.11 without its class
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
@@ -130,6 +138,10 @@ NOTE_ON_PYTHON = (
     "Python: its Condition, Semaphore, Event and Queue wait at locks of the waiting thread's own:"
     " whether for a lock, or for something to do, is not told apart"
 )
+NOTE_ON_SEMAPHORES = (
+    "Python: who waits at its Semaphore may wait for a lock, or for something to do: these are not"
+    " told apart"
+)
 NOTE_ON_SEMLOCKS = (
     "Python: who reads one multiprocessing.Queue waits for the others who do at its SemLock, also"
     " while it is empty: then nothing is lost"
@@ -172,6 +184,7 @@ def of(
         **_signalers_words(locks),
         **_gil(locks, symbolizer),
         **_pythons(locks, waits, frames_of),
+        **_pythons_conditions(locks, waits, frames_of),
         **_queues(locks, waits, holds, frames_of),
         **_threads(locks, holds, frames_of),
         **_of_rust(locks, waits, frames_of),
@@ -250,6 +263,51 @@ def _pythons(
     return found
 
 
+def _pythons_conditions(
+    locks: Sequence[Lock],
+    waits: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    """The locks that threading.Condition makes, each for one thread that waits for a signal. Those
+    that do so in a Semaphore, which is made of a Condition, wait for that."""
+    found = {}
+    for lock in locks:
+        if lock.object != SEMAPHORE or not lock.id:
+            continue
+        stacks = {lock.create_stack, *waits(lock.id)} - {0}
+        inner = (pythons(frames_of(stack)) for stack in stacks)
+        inside = next(
+            (own[: outside_of_threading(own)] for own in inner if _is_of_condition(own)), ()
+        )
+        if any(frame.function in _ACQUIRES for frame in inside):
+            kinds = {WaitKind.SEMAPHORE_LOCK: WaitKind.SEMAPHORE}
+            found[lock.id] = Retold(lock.id, SEMAPHORE, PYTHONS_SEMAPHORE, kinds)
+        elif inside:
+            kinds = dict.fromkeys((WaitKind.SEMAPHORE, WaitKind.SEMAPHORE_LOCK), WaitKind.CONDITION)
+            found[lock.id] = Retold(lock.id, CONDITION, PYTHONS_CONDITION, kinds)
+    return found
+
+
+def pythons(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """What a stack has of Python's functions, innermost first: all that is further out."""
+    first = next((at for at, frame in enumerate(frames) if frame.module == PYTHON), len(frames))
+    return frames[first:]
+
+
+def outside_of_threading(frames: Sequence[Frame]) -> int:
+    """How many of Python's functions, innermost, are in the module threading."""
+    inside = (at for at, frame in enumerate(frames) if not _is_in_threading(frame))
+    return next(inside, len(frames))
+
+
+def _is_in_threading(frame: Frame) -> bool:
+    return frame.module == PYTHON and frame.file.endswith(_THREADING)
+
+
+def _is_of_condition(frames: Sequence[Frame]) -> bool:
+    return bool(frames) and frames[0].function in _CONDITIONS_WAIT and _is_in_threading(frames[0])
+
+
 def _queues(
     locks: Sequence[Lock],
     waits: Callable[[int], Sequence[int]],
@@ -308,6 +366,9 @@ def _is_thread(frames: Sequence[Frame]) -> bool:
     """Whether the stack makes or releases what stands for a thread. An interpreter without names
     for its own functions has those that it exports: then it is a release at the beginning of a
     thread's stack, outside of any code of Python's."""
+    own = pythons(frames)
+    if own and _is_in_threading(own[0]) and own[0].function in _THREADS_LOCK:
+        return True
     names = [_bare(frame) for frame in frames]
     if not _THREAD.isdisjoint(names):
         return True
@@ -348,12 +409,22 @@ def _writers_words(locks: Sequence[Lock], found: dict[int, Retold]) -> Iterator[
             yield lock.id, told._replace(id=known)
 
 
+def condition_of(frames: Sequence[Frame]) -> str:
+    """What a thread waits in that is called so in the module threading, as Event.wait."""
+    own = pythons(frames)
+    inside = outside_of_threading(own)
+    return f"threading.{own[inside - 1].function}" if inside else ""
+
+
 def name_of(frames: Sequence[Frame]) -> str:
     """What a semaphore is called that this stack makes or waits for; "": no lock of Python's."""
     if _is_in("_multiprocessing.", _OF_SHARED, frames[:_QUEUE_FRAMES]):
         return SHARED_NAME
+    own = pythons(frames)
+    if own and _is_in_threading(own[0]) and own[0].function == "RLock":
+        return RLOCK_NAME
     names = {_bare(frame) for frame in frames}
-    if not names & _LOCK:
+    if not own and not names & _LOCK:
         return ""
     return RLOCK_NAME if names & _RLOCK else LOCK_NAME
 

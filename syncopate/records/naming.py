@@ -73,7 +73,12 @@ def is_runtime(module: str) -> bool:
 def wrapper_frames(frames: Sequence[Frame]) -> int:
     """How many of the innermost frames only lead to the lock; 0 when all of them seem to, also to
     the outermost one of the program's own code: that is what has the program's functions in it, as
-    std::thread's has those that the compiler moved there."""
+    std::thread's has those that the compiler moved there. Of Python's functions those of the module
+    threading do."""
+    own = languages.pythons(frames)
+    if own:
+        inside = languages.outside_of_threading(own)
+        return len(frames) - len(own) + (inside if inside < len(own) else 0)
     outermost = 0
     for index, frame in enumerate(frames):
         if is_runtime(frame.module):
@@ -261,35 +266,34 @@ def _by_stacks(
 ) -> dict[int, Name]:
     """Names by where locks were made or first used: those of one object and origin by the frames
     in which they differ."""
-    origins: dict[tuple[int, str], dict[int, list[Lock]]] = defaultdict(lambda: defaultdict(list))
+    origins: dict[tuple[int, str, str], dict[int, list[Lock]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     names: dict[int, Name] = {}
     is_of_malloc = functools.cache(lambda stack: languages.is_of_malloc(frames_of(stack)))
     for lock in locks:
         made = lock.create_stack if lock.flags & CREATED else 0
         stack = made or lock.first_stack
-        of_language = ""
-        known = languages.NAMES.get(lock.type, "")
-        if lock.object == SEMAPHORE:
-            of_language = languages.name_of(frames_of(stack)) or known
-        elif lock.type == languages.PYTHONS_QUEUE:
-            of_language = known
+        of_language = _of_language(lock, frames_of(stack))
         if lock.type == languages.ENDED:
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
         elif lock.object == MUTEX and is_of_malloc(stack):
             names[lock.id] = Name(languages.MALLOC_NAME, "symbol", "libc.so.6")
-        elif of_language:
+        elif of_language and not (made and languages.pythons(frames_of(stack))):
             text = f"{of_language} {lock.address:#x}"
             names[lock.id] = Name(text, "address", "", of_language, (lock.id,))
         elif frames_of(stack):
-            origins[lock.object, "creation" if made else "first use"][stack].append(lock)
+            by = "creation" if made else "first use"
+            origins[lock.object, by, of_language][stack].append(lock)
         else:
             names[lock.id] = Name(f"{lock.address:#x}", "address", "")
-    for (_, by), of_stack in origins.items():
+    for (_, by, of_language), of_stack in origins.items():
         stacks = {stack: telling_on(frames_of(stack)) for stack in of_stack}
         if by == "first use":
             stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
         for stack, way in ways(stacks).items():
-            name = _by_way(with_owner(way, stacks[stack]), by, _site(frames_of(stack)))
+            site = of_language or _site(frames_of(stack))
+            name = _by_way(with_owner(way, stacks[stack]), by, site, of_language)
             names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
     return names
 
@@ -315,7 +319,16 @@ def _site(frames: Sequence[Frame]) -> str:
     return ""
 
 
-def _by_way(way: Way, by: str, site: str) -> Name:
+def _of_language(lock: Lock, frames: Sequence[Frame]) -> str:
+    """What a language calls a lock that this stack makes, or where it was first used; "": that is
+    no language's."""
+    if lock.type in (languages.PYTHONS_CONDITION, languages.PYTHONS_SEMAPHORE):
+        return languages.condition_of(frames) or languages.NAMES[lock.type]
+    known = languages.NAMES.get(lock.type, "")
+    return (languages.name_of(frames) or known) if lock.object == SEMAPHORE else known
+
+
+def _by_way(way: Way, by: str, site: str, of_language: str = "") -> Name:
     """The outermost of the telling frames first: it is the one that tells; then those inside."""
     *inner, last = way.frames
     text = f"{last.function} at {last.place()}" if last.file else last.function
@@ -324,6 +337,7 @@ def _by_way(way: Way, by: str, site: str) -> Name:
         for frame in inner[::-1]
     ]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
+    text = f"{of_language} of {text}" if of_language else text
     module = next((frame.module for frame in way.frames if frame.is_unnamed), "")
     return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
 

@@ -83,7 +83,7 @@ class Results:
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
-        found["notes"] += [languages.NOTE_ON_PYTHON] * awaits_python(found)
+        found["notes"] += filter(None, [awaits_python(found)])
         found["notes"] += [languages.NOTE_ON_SEMLOCKS] * awaits_semlocks(found)
         for lock in found["locks"]:
             lock["unexplained"] = findings.unexplained(lock, found)

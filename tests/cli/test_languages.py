@@ -175,7 +175,8 @@ def test_pythons_lock(tmp_path, how):
     kind = "semaphore" if how == KERNEL else "semaphore_lock"
     [lock] = [x for x in found["locks"] if x["waits"].get(kind, {}).get("total_ns", 0) > waited / 2]
     assert lock["waits"][kind]["total_ns"] == pytest.approx(waited, rel=0.05)
-    assert lock["name"].startswith("threading.Lock 0x")
+    made = "threading.Lock of <module> at known.py:11"
+    assert lock["name"].startswith("threading.Lock 0x") if how == KERNEL else lock["name"] == made
     assert [each["thread"].rpartition("/")[2] for each in lock["by_thread"]] == [str(waiter)]
     assert adds_up(found)
     if how == KERNEL:
@@ -296,7 +297,7 @@ def test_locks_of_pythons_multiprocessing(tmp_path, does):
     assert any("while it is empty: then nothing is lost" in note for note in found["notes"])
 
 
-@pytest.mark.parametrize(("does", "kind"), [(READS, "semaphore"), (USES, "join")])
+@pytest.mark.parametrize(("does", "kind"), [(READS, "condition"), (USES, "join")])
 def test_what_stands_for_a_signal_has_no_holders(tmp_path, does, kind):
     """Between the wait for a semaphore, or a thread's end, and what others post nobody holds it."""
     found, _ = recorded([PYTHON, "-c", SHARED + does], tmp_path / "r", LIBRARY)
@@ -322,7 +323,8 @@ with ThreadPoolExecutor(4) as pool:
 def test_idle_threads_of_a_python_pool_wait_for_no_lock(tmp_path, how):
     """They wake each other at a queue's semaphore, as those who release a lock do."""
     found, _ = recorded([PYTHON, "-c", POOL], tmp_path / "r", how)
-    queues = [lock for lock in found["locks"] if lock["name"].startswith("queue.SimpleQueue 0x")]
+    of = "queue.SimpleQueue 0x" if how == KERNEL else "queue.SimpleQueue of ThreadPoolExecutor."
+    queues = [lock for lock in found["locks"] if lock["name"].startswith(of)]
     assert queues
     for lock in queues:
         assert (lock["object"], [*lock["waits"]]) == ("condition", ["condition"])
@@ -374,7 +376,7 @@ def test_a_lock_that_a_thread_releases_at_once_is_no_threads_end(tmp_path):
     long = [lock for lock in found["locks"] if sum(w["total_ns"] for w in lock["waits"].values())
             > waited / 2]  # fmt: skip
     [lock] = [each for each in long if each["by_thread"][0]["thread"].endswith(said.split()[1])]
-    assert lock["name"].startswith("threading.Lock 0x"), lock["name"]
+    assert lock["name"].startswith("threading.Lock of "), lock["name"]
     assert "join" not in lock["waits"]
 
 

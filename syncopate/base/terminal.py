@@ -13,9 +13,10 @@ from syncopate.base.since import zip_equal
 ENOUGH_TEXT, LEAST_TEXT = 24, 12
 ENOUGH_IN_SENTENCE = 120
 LONGEST_NAME = 2000  # that is read for what may go
-# Of templates and of functions, the innermost first; "(anonymous namespace)" stays.
+# Of templates and of functions, the innermost first; "(anonymous namespace)" stays, and so do words
+# of Python's for code that has no name.
 _ARGUMENTS = (
-    re.compile(r"<[^<>]+>"),
+    re.compile(r"<(?!(?:module|lambda|locals|\w+comp|genexpr|string|stdin|frozen [\w.]+)>)[^<>]+>"),
     re.compile(r"(?<!operator)\((?!anonymous|[^()]*known\))[^()]*\)"),
 )
 _COUNT = re.compile(r"(\[\])? x[\d,]+$")

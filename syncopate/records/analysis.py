@@ -130,7 +130,7 @@ class Group:
 
 
 def is_for_signals(group: Group) -> bool:
-    """Whether nobody holds it: it stands for a thread's end, a condition's signal, or is a semaphore
+    """Whether nobody holds it: it stands for the end of a thread or a signal, or is a semaphore
     that threads have waited for, and never for each other."""
     if group.object == recordformat.SEMAPHORE:
         return "semaphore" in group.kinds and "semaphore_lock" not in group.kinds

@@ -279,7 +279,7 @@ def _by_stacks(
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
         elif lock.object == MUTEX and is_of_malloc(stack):
             names[lock.id] = Name(languages.MALLOC_NAME, "symbol", "libc.so.6")
-        elif of_language and not (made and languages.pythons(frames_of(stack))):
+        elif of_language and not languages.pythons(frames_of(stack)):
             text = f"{of_language} {lock.address:#x}"
             names[lock.id] = Name(text, "address", "", of_language, (lock.id,))
         elif frames_of(stack):

@@ -1,5 +1,5 @@
 """Waits of threads that a parking library puts aside, each at a futex or a semaphore of the
-thread's own: Rust's parking_lot, and PostgreSQL's light-weight locks.
+thread's own: Rust's parking_lot, PostgreSQL's light-weight locks, and Python's from 3.13 on.
 
 The address of such an object says who waits, not for what: that is told by the functions that lead
 to the wait. So what waits at one line of the program are for is one lock here. How much of a
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from syncopate.base.since import zip_equal
 from syncopate.records import recordformat
-from syncopate.records.languages import PARKED, Retold
+from syncopate.records.languages import ENDED, PARKED, Retold
 from syncopate.records.naming import telling
 from syncopate.records.recordformat import (
     CONDITION,
@@ -24,6 +24,7 @@ from syncopate.records.recordformat import (
     MUTEX,
     RWLOCK,
     SEMAPHORE,
+    THREAD,
     Event,
     Lock,
     WaitKind,
@@ -31,10 +32,19 @@ from syncopate.records.recordformat import (
 from syncopate.symbols.symbols import Frame
 
 _DEEP = 14  # frames: some of them are inlined
-_PARKING = re.compile(r"<?parking_lot(?:_core)?::|PGSemaphoreLock\b")
+_PARKING = re.compile(
+    r"<?parking_lot(?:_core)?::|PGSemaphoreLock\b|_PyParkingLot_Park\b|_PySemaphore_Wait\b"
+)
 _LIGHT_WEIGHT = re.compile(r"LWLock(Acquire|WaitForVar)")
 _WAITS = re.compile(r"<?parking_lot::(raw_mutex|raw_rwlock|condvar)\b.*::(\w+)$")
 _SHARED = "lock_shared_slow"
+_JOINS = re.compile(r"_?(ThreadHandle_join|PyThread_?handle_join|join_thread)\b", re.IGNORECASE)
+_PYTHONS = re.compile(r"_?Py(Event_Wait|Mutex_Lock|Mutex_TimedLock|RWMutex_R?Lock)")
+_OF_PYTHON = {
+    "Event_Wait": (CONDITION, WaitKind.CONDITION),
+    "RWMutex_RLock": (RWLOCK, WaitKind.READ),
+    "RWMutex_Lock": (RWLOCK, WaitKind.WRITE),
+}
 _KINDS = {
     "raw_mutex": (MUTEX, WaitKind.MUTEX),
     "raw_rwlock": (RWLOCK, WaitKind.WRITE),
@@ -96,7 +106,8 @@ def of(
                 continue
             if key not in made:
                 kinds = dict.fromkeys(_AT_OWN[lock.object], key[1])
-                made[key] = Retold(next_id + len(new), key[0], PARKED, kinds)
+                kind = ENDED if key[0] == THREAD else PARKED
+                made[key] = Retold(next_id + len(new), key[0], kind, kinds)
                 new.append(_lock(made[key], stack))
             of_stack[stack] = made[key]
         if of_stack:
@@ -114,7 +125,11 @@ def _purpose(own: int, frames: Sequence[Frame]) -> tuple | None:
         return None
     at = telling(frames)
     place = (at.function, at.file, at.line) if at else ()
+    if any(map(_JOINS.match, inner)):
+        return THREAD, WaitKind.JOIN, ()
     for function in inner:
+        if wait := _PYTHONS.match(function):
+            return *_OF_PYTHON.get(wait[1], (MUTEX, WaitKind.MUTEX)), place
         if wait := _WAITS.match(function):
             kind = _KINDS[wait[1]]
             if wait[2] == _SHARED:

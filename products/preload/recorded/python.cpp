@@ -68,6 +68,12 @@ struct python {
   int (*collect_garbage)() = nullptr;
   code_range evaluates;  // Python's functions
   code_range all;        // the interpreter's own code
+  code_range parks[2];   // of that, what makes a semaphore to park a thread at, from 3.13 on
+
+  [[nodiscard]] bool makes_lock(const void* caller) const noexcept {
+    const auto returned = reinterpret_cast<std::uintptr_t>(caller);
+    return all.has(returned) && !parks[0].has(returned) && !parks[1].has(returned);
+  }
 };
 
 constinit python found_python;
@@ -298,6 +304,8 @@ bool find_all(const Dl_info& beside, python& p) noexcept {
   if (!find(beside, "PyGC_Disable", p.collect_no_garbage) ||
       !find(beside, "PyGC_Enable", p.collect_garbage))
     p.collect_no_garbage = p.collect_garbage = nullptr;
+  p.parks[0] = range_of(symbol_beside(beside, "_PySemaphore_Init"));
+  p.parks[1] = range_of(symbol_beside(beside, "_PyParkingLot_Park"));
   p.evaluates = range_of(symbol_beside(beside, "_PyEval_EvalFrameDefault"));
   return true;
 }
@@ -308,7 +316,7 @@ bool makes_pythons_lock(const void* caller) noexcept {
   static constinit std::atomic<const void*> other{nullptr};  // made one, and is none of Python's
   static constinit std::atomic<bool> looked{false};
   if (const python* const p = api.load(std::memory_order_acquire))  // [A]
-    return p->all.has(reinterpret_cast<std::uintptr_t>(caller));
+    return p->makes_lock(caller);
   if (looked.load(std::memory_order_relaxed) ||         // [X]
       other.load(std::memory_order_relaxed) == caller)  // [X]
     return false;
@@ -322,7 +330,7 @@ bool makes_pythons_lock(const void* caller) noexcept {
   if (!find_all(of, found_python)) return false;
   api.store(&found_python, std::memory_order_release);  // [R]
   record::asked_interpreter = &asked;
-  return true;
+  return found_python.makes_lock(caller);
 }
 
 }  // namespace syncopate::shim

@@ -14,8 +14,8 @@
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
 //           16  record id    20  acquisitions    24  who took it last
-//           28  what its last post was (7 bits), whether Python made it, and which
-//               life of it this is
+//           28  what its last post was (6 bits), whether Python's has been tried, whether Python
+//               made it, and which life of it this is
 //
 // Memory order (each tag stands at its site below)
 //   [V]  relaxed: each word stands for itself; what the recorder reads late, it tells as it was.
@@ -62,8 +62,15 @@ struct semaphore_object {
     const std::uint32_t life = __atomic_add_fetch(&lives, one_life, __ATOMIC_RELAXED);  // [V]
     store(state, life | (is_pythons ? pythons : 0));
   }
+  // Whether it is a lock of a program in Python. Locks of the interpreter's own, as its allocator's,
+  // are not tried first: they may be taken in the middle of anything.
   [[nodiscard]] bool is_pythons() const noexcept {
-    return has_room() && (load(state) & pythons) != 0;
+    return has_room() && (load(state) & (pythons | tried)) == (pythons | tried);
+  }
+  void set_tried() noexcept {
+    if (!has_room()) return;
+    if (const std::uint32_t now = load(state); (now & (pythons | tried)) == pythons)
+      store(state, now | tried);
   }
   std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
 
@@ -84,7 +91,7 @@ struct semaphore_object {
   std::uint32_t state;
 
  private:
-  static constexpr std::uint32_t post_mask = 0x7f, pythons = 0x80, one_life = 0x100;
+  static constexpr std::uint32_t post_mask = 0x3f, tried = 0x40, pythons = 0x80, one_life = 0x100;
 };
 static_assert(sizeof(semaphore_object) == sizeof(sem_t) && sizeof(long) == 8);
 
@@ -197,7 +204,8 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     return error;
   }
   static void tried(real_semaphore& s, bool taken) {
-    const semaphore_object& o = semaphore_object::of(s.address());
+    semaphore_object& o = semaphore_object::of(s.address());
+    o.set_tried();
     if (taken) {
       if (record::trying_for == s.address()) record::got_at_last(s.address());
       return;
@@ -219,8 +227,9 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     semaphore_object::store(o.owner, machine::self());
     mine.add(o);
     const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);  // [V]
-    if (record::is_sampled(n))
-      record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
+    if (!record::is_sampled(n)) return;
+    const record::interpreter_calls calls(o.is_pythons());
+    record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
   }
   static bool add(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());

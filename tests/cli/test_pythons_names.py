@@ -1,0 +1,146 @@
+"""Python's locks in a report: what they are called, and the functions of Python's in their stacks,
+with every Python from 3.9 on that is here."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from conftest import compile_c, run_cli
+from language_support import KNOWN, LIBRARY, PYTHON, adds_up, recorded
+
+OF_CLASSES = (3, 11)  # from there on a function's name has its class in it
+
+
+def version_of(python: str) -> tuple[str, tuple[int, ...]] | None:
+    """Its own path, and its version; None where it does not run, as where a version manager has a
+    stand-in for none."""
+    text = "import sys; print(*sys.version_info[:2], sys.executable)"
+    done = subprocess.run([python, "-c", text], capture_output=True, text=True, check=False)
+    major, minor, path = done.stdout.split(None, 2) if done.returncode == 0 else ("0", "0", "")
+    return (path.strip(), (int(major), int(minor))) if path else None
+
+
+def all_pythons() -> dict[str, tuple[int, ...]]:
+    others = (shutil.which(f"python3.{minor}") for minor in range(9, 14))
+    found = filter(None, map(version_of, (PYTHON, *filter(None, others))))
+    return {path: version for path, version in found if version >= (3, 9)}
+
+
+PYTHONS = all_pythons()
+every_python = pytest.mark.parametrize("python", PYTHONS)
+
+
+def called(python: str, name: str) -> str:
+    return name if PYTHONS[python] >= OF_CLASSES else name.rpartition(".")[2]
+
+
+def python_frames(stack: dict) -> list[tuple[str, int]]:
+    return [(f["function"], f["line"]) for f in stack["frames"][stack["wrapper_frames"] :]]
+
+
+@every_python
+def test_locks_have_the_names_of_where_they_are_made(tmp_path, python):
+    """One of a class that a class makes is called by both; two of one line are two locks, as they
+    are made in different places of the program."""
+    found, said = recorded([python, KNOWN / "named.py"], tmp_path / "r", LIBRARY)
+    lines = json.loads(said)
+    locks = {lock["called"]: lock for lock in found["locks"] if lock["waited_ns"]}
+    init, inner, outer = (
+        called(python, f"{each}.__init__") for each in ("Cache", "Inner", "Outer")
+    )
+    made, owner = lines["Inner.__init__"] + 1, lines["Outer.__init__"] + 1
+    made_here = f"threading.Lock of {init} at named.py:{lines['Cache.__init__'] + 1}"
+    of_cache, guard = locks[made_here], f"{inner} at named.py:{made}"
+    assert of_cache["members"] == 2
+    if PYTHONS[python] >= OF_CLASSES:  # else both have one name, as of a function that calls itself
+        guard = f"{outer} at named.py:{owner} > {inner}:{made}"
+    guard = locks[f"threading.RLock of {guard}"]
+    for lock, function in ((of_cache, "Cache.get"), (guard, "Inner.use")):
+        for stacks in (lock["waiters"], lock["holders"]):
+            (place, outside, *_), line = python_frames(stacks[0]), lines[function] + 1
+            assert place[0] == called(python, function) and place[1] in (line, line + 1)
+            assert outside[0] == "works"
+        assert list(lock["waits"]) == ["semaphore_lock"]
+    assert adds_up(found)
+
+
+@every_python
+def test_what_waits_for_a_condition_is_no_lock(tmp_path, python):
+    """By what of the module threading, and from where; who waits at a Semaphore may wait for a
+    lock."""
+    found, said = recorded([python, KNOWN / "named.py"], tmp_path / "r", LIBRARY)
+    lines = json.loads(said)
+    waited = {lock["called"]: lock for lock in found["locks"] if lock["waited_ns"]}
+    event, get = called(python, "Event.wait"), called(python, "Queue.get")
+    condition = called(python, "Condition.wait")
+    at = f"threading.{event} of awaits_event at named.py:{lines['awaits_event'] + 1}"
+    assert (waited[at]["object"], *waited[at]["waits"]) == ("condition", "condition")
+    (of_queue,) = (lock for name, lock in waited.items()
+                   if name.startswith(f"threading.{condition} of {get} at queue.py:"))  # fmt: skip
+    assert (of_queue["object"], *of_queue["waits"]) == ("condition", "condition")
+    (of_semaphore,) = (
+        lock for name, lock in waited.items() if "uses_semaphore at named.py" in name
+    )
+    assert (of_semaphore["object"], *of_semaphore["waits"]) == ("semaphore", "semaphore")
+    for lock in (waited[at], of_queue, of_semaphore):
+        assert lock["lost_ns"] == 0 and lock["hold"] is None
+
+
+@every_python
+def test_asking_for_functions_changes_nothing(tmp_path, python):
+    """Wherever locks are taken: not what a program does, its errors included, nor that it ends."""
+    command = [python, "-W", "ignore", KNOWN / "everywhere.py"]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    for attempt in range(3):
+        done = run_cli("record", "-q", "-o", tmp_path / f"r{attempt}", "--", *command)
+        assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
+
+
+@every_python
+def test_a_forked_child_names_them_in_its_own_record(tmp_path, python):
+    run_cli(
+        "record", "-q", "-o", tmp_path / "r", "--", python, "-W", "ignore", KNOWN / "everywhere.py"
+    )
+    (path,) = tmp_path.glob("r.*")
+    (found,) = json.loads(run_cli("report", "--json", path).stdout)["records"]
+    first = found["locks"][0]
+    assert first["called"].startswith("threading.") and " at everywhere.py:" in first["called"]
+    assert all(name and line for name, line in python_frames(first["waiters"][0]))
+
+
+EMBEDS = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char** words) {
+  void* python = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
+  if (!python) return puts(dlerror()), 1;
+  ((void (*)(int))dlsym(python, "Py_InitializeEx"))(0);
+  int failed = ((int (*)(const char*))dlsym(python, "PyRun_SimpleString"))(words[2]);
+  return ((int (*)(void))dlsym(python, "Py_FinalizeEx"))() || failed;
+}
+"""
+USES = """
+import threading, time
+lock = threading.Lock()
+def use():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.001)
+threads = [threading.Thread(target=use) for _ in range(3)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+"""
+
+
+def test_a_program_that_has_python_in_it(tmp_path):
+    """The interpreter is in a library that the program has loaded for itself alone."""
+    library = subprocess.run(
+        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_config_var('INSTSONAME'))"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    program = compile_c(EMBEDS, tmp_path / "embeds", "-O2")
+    found, _ = recorded([program, library, USES], tmp_path / "r", LIBRARY)
+    first = found["locks"][0]
+    assert first["called"] == "threading.Lock of <module> at <string>:3"
+    assert python_frames(first["waiters"][0])[0] == ("use", 6)

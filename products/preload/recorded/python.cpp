@@ -1,8 +1,8 @@
 // python.cpp -- see python.h.
 //
-// A lock of Python's is a semaphore. The C API, which the interpreter exports, says what functions a
-// thread is in. That may be asked only by the thread that has the interpreter's lock; so who has to
-// wait is asked when its first attempt has failed, which is before it gives that lock up.
+// A lock of Python's is a semaphore. The C API, which the interpreter exports, says which functions
+// a thread is in. That may be asked only by the thread that has the interpreter's lock; so who has
+// to wait is asked when its first attempt has failed, which is before it gives that lock up.
 //
 // Only calls for locks that Python has made ask: there the interpreter is between two steps of its
 // own. From any other, as from an allocator that it has called, what it is asked could come back

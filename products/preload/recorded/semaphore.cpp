@@ -62,8 +62,8 @@ struct semaphore_object {
     const std::uint32_t life = __atomic_add_fetch(&lives, one_life, __ATOMIC_RELAXED);  // [V]
     store(state, life | (is_pythons ? pythons : 0));
   }
-  // Whether it is a lock of a program in Python. Locks of the interpreter's own, as its allocator's,
-  // are not tried first: they may be taken in the middle of anything.
+  // Whether it is a lock of a program in Python. The interpreter's own, as its allocator's, are not
+  // tried first: they may be taken in the middle of anything.
   [[nodiscard]] bool is_pythons() const noexcept {
     return has_room() && (load(state) & (pythons | tried)) == (pythons | tried);
   }

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import types
 
 tracemalloc.start(5)
 gc.set_threshold(1)
@@ -47,10 +48,14 @@ def generated():
         yield 2
 
 
+def template():
+    with plain:
+        return 1
+
+
 def made(number):
-    scope = {"lock": plain}
-    exec(f"def f{number}():\n" + "\n" * (number % 50) + " with lock: return 1\n", scope)
-    return scope[f"f{number}"]()
+    code = template.__code__.replace(co_firstlineno=1 + number % 50)
+    return types.FunctionType(code, globals())()
 
 
 async def coroutine():

@@ -5,7 +5,7 @@
 // region, to its arrival at the next one; without its recorded waits in between; and, where it was
 // taken off its processor meanwhile, no more than the processor time that it has used. What it was
 // late to begin with is not in it. The last one to arrive compares: for as long as it was at work
-// longer than the others, and they waited, work was unevenly split.
+// longer than the others, and they waited, work was unevenly split; not where they had tasks.
 //
 // Memory order (each tag stands at its site below)
 //   [Q]  relaxed RMWs of the sums, before the acq_rel RMW by which their thread is counted among

@@ -277,14 +277,21 @@ void end_tasks(frame& f, bool meets) noexcept {
 
 }  // namespace
 
+// Who waits at the end of a phase that has tasks runs them meanwhile, as far as we know. To be asked
+// by the last to come there: all marks are made.
+static bool has_tasks(const team& t, std::uint32_t phase) noexcept {
+  return t.task_phase.load(std::memory_order_relaxed) == phase;  // [P]
+}
+
 void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept {
   if (threads < 2) return;
   const std::uint64_t now = machine::ticks(), own = f.own.until(now);
   record::was_at_work(region, own);
   t.leaving.add(own, now);
   if (t.left.fetch_add(1, std::memory_order_acq_rel) + 1 != threads) return;  // [Q]
-  record::left_last(region, t.leaving.waited(now, threads));
-  record::had_more_work(region, t.leaving.uneven(own, now, threads));
+  const bool others_wait = !has_tasks(t, f.phase + 1);
+  record::left_last(region, others_wait ? t.leaving.waited(now, threads) : 0);
+  if (others_wait) record::had_more_work(region, t.leaving.uneven(own, now, threads));
 }
 
 void region_order::leave(frame& f) const noexcept {
@@ -335,7 +342,7 @@ record::wait arrive(frame& f, const void* place) noexcept {
   // All have read those of the barrier before: they are here.
   if (last) {
     t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
-    record::had_more_work(id, times.uneven(own, now, f.threads));
+    if (!has_tasks(t, f.phase)) record::had_more_work(id, times.uneven(own, now, f.threads));
     next.clear();
   }
   return record::wait_begin(last ? record::wait_kind::came_last : record::wait_kind::barrier, id,

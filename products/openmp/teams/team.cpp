@@ -277,7 +277,7 @@ void end_tasks(frame& f, bool meets) noexcept {
 
 }  // namespace
 
-// Who waits at the end of a phase that has tasks runs them meanwhile, as far as we know. To be asked
+// Who waits at the end of a phase that has tasks runs them meanwhile, as far as we know. Asked
 // by the last to come there: all marks are made.
 static bool has_tasks(const team& t, std::uint32_t phase) noexcept {
   return t.task_phase.load(std::memory_order_relaxed) == phase;  // [P]

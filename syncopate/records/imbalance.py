@@ -24,13 +24,12 @@ LEAST_BY_CHANCE_NS = 20_000
 DO_SAME = (
     "split the work evenly: of a loop by schedule(dynamic), or by smaller chunks"
     " (schedule(static, N)); where it is one thread's by its nature (master, single), give the"
-    " others something to do meanwhile (tasks), or leave out the barrier (nowait) where what"
-    " follows does not need it"
+    " others something to do meanwhile (tasks)"
 )
 DO_CHANGING = (
-    "let threads take work as they get done: of a loop by schedule(dynamic) or schedule(guided);"
-    " or leave out the barrier (nowait) where what follows does not need all of what comes before"
+    "let threads take work as they get done: of a loop by schedule(dynamic) or schedule(guided)"
 )
+DO_AT_BARRIER = "; or leave out the barrier (nowait), where what follows can do without it"
 
 
 def of(results: dict, spare: float) -> list[dict]:
@@ -66,7 +65,8 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
         return None
     why = _same(lock, times) if is_same else _changing(lock, times, each_waits)
     sure = CERTAIN if not is_same or first["uneven_ns"] >= NEARLY_ALL * uneven else LIKELY
-    reason = Reason(CAUSE, why, DO_SAME if is_same else DO_CHANGING, sure)
+    do = (DO_SAME if is_same else DO_CHANGING) + DO_AT_BARRIER * (not lock["region_ends"])
+    reason = Reason(CAUSE, why, do, sure)
     where = "at the end of it" if lock["region_ends"] else "here"
     return {
         **{key: lock[key] for key in ("member", "declared", "called", "members")},
@@ -85,8 +85,8 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
         "reasons": [reason._asdict()],
         "only_read": None,
         "predictions": [],
-        "seen": f"who comes last is counted, {_times(times)}; work is timed without waits, and"
-        " without the time in which a thread had lost its processor",
+        "seen": f"who comes last is counted, {_times(times)}; threads are timed without"
+        " recorded waits, and without the time in which they had lost their processor",
     }
 
 
@@ -107,8 +107,8 @@ def _same(lock: dict, times: int) -> str:
     first, *others = lock["work"]
     of_all = f"{count(first['last'])} of {_times(times)}" if times > 1 else "this once"
     return (
-        f"{in_sentence(first['thread'])} comes last, {of_all}: it is at work for"
-        f" {duration(_mean([first]))} in the mean before, the others for {duration(_mean(others))}"
+        f"{in_sentence(first['thread'])} comes last, {of_all}: it takes {duration(_mean([first]))}"
+        f" in the mean to get here, the others {duration(_mean(others))}"
     )
 
 
@@ -116,8 +116,8 @@ def _changing(lock: dict, times: int, each_waits: float) -> str:
     most = max(lock["work"], key=lambda each: each["last"])
     return (
         "it is now this thread that comes last, now that one: most often"
-        f" {in_sentence(most['thread'])}, {count(most['last'])} of {_times(times)}; the last one is"
-        f" at work for {duration(each_waits)} longer than the others in the mean"
+        f" {in_sentence(most['thread'])}, {count(most['last'])} of {_times(times)}; the last one"
+        f" takes {duration(each_waits)} longer than the others in the mean"
     )
 
 

@@ -41,11 +41,12 @@ def test_one_thread_that_mostly_comes_last(tmp_path):
         " here"
     )
     assert found["why"][0] == (
-        "w0/10 comes last, 36 of 40 times: it is at work for 20.0 ms in the mean before, the others"
-        " for 13.0 ms"
+        "w0/10 comes last, 36 of 40 times: it takes 20.0 ms in the mean to get here, the others"
+        " 13.0 ms"
     )
     assert found["reasons"][0]["sure"] == "certain"
     assert found["gain_at_most"] == pytest.approx(1 / 0.79)
+    assert found["do"][0].endswith("(nowait), where what follows can do without it")
     assert found["gain"].startswith("at most 1.3x as fast, were it evenly split")
     assert "360 ms more of waiting there is for other reasons" in found["why"][1]
 
@@ -54,7 +55,7 @@ def test_now_one_now_the_other(tmp_path):
     (found,) = findings(tmp_path, (9, 10, 11, 10), [6 * MS] * 4, [12 * MS] * 4)
     assert found["why"][0] == (
         "it is now this thread that comes last, now that one: most often w2/12, 11 of 40 times; the"
-        " last one is at work for 2.00 ms longer than the others in the mean"
+        " last one takes 2.00 ms longer than the others in the mean"
     )
 
 

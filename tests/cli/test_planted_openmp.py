@@ -51,7 +51,7 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
     assert 2 < first["at_work_ns"] / other["at_work_ns"] < 4
     assert first["uneven_ns"] > 0.75 * found["lost_ns"]
     assert found["lost_ns"] <= sum(each["waited_ns"] for each in lock["arrivals"])
-    why = f"{first['thread']} {SAME}{first['last']} of 60 times: it is at work for "
+    why = f"{first['thread']} {SAME}{first['last']} of 60 times: it takes "
     assert found["why"][0].startswith(why), found
     assert found["do"][0].startswith("split the work evenly"), found
     assert all(word in found["do"][0] for word in ("schedule(dynamic)", "nowait"))
@@ -62,9 +62,7 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
 def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     found, _ = finding_of(built(tmp_path, compiler, "-DTAKING_TURNS"))
     assert found["why"][0].startswith(CHANGING), found
-    assert re.search(
-        r"most often imbalance/\d+, \d+ of 60 times; the last one is at work", str(found)
-    )
+    assert re.search(r"most often imbalance/\d+, \d+ of 60 times; the last one takes ", str(found))
     assert found["do"][0].startswith("let threads take work as they get done"), found
     # On all of a report's faces.
     record = tmp_path / "rec"

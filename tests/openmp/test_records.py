@@ -199,6 +199,9 @@ def test_who_is_last_at_the_end_of_a_region_and_how_long_others_wait(tmp_path, c
     assert region["waited_ns"] < last["others_waited_ns"] and region["arrivals"] == []
     (limits,) = (note for note in results["notes"] if "OpenMP's waits alone" in note)
     assert "at a region's end is known in sum alone" in limits
+    (found,) = results["findings"]
+    assert found["causes"] == ["imbalance"] and last["thread"] in found["why"][0]
+    assert "schedule(dynamic)" in found["do"][0] and "nowait" not in found["do"][0]
     shown = run_cli("report", tmp_path / "r").stdout
     assert re.search(r"Who came last at the end of a region\nregion .*\nregion in main at", shown)
 

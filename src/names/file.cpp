@@ -37,12 +37,44 @@ int find_debug(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr ba
   return descriptor;
 }
 
-const char* function_name(Dwarf_Die* die) {
+const char* linkage_name(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
     if (const char* text = dwarf_formstring(dwarf_attr_integrate(die, name, &attribute)))
       return text;
-  return dwarf_diename(die);
+  return nullptr;
+}
+
+const char* function_name(Dwarf_Die* die) {
+  const char* const linked = linkage_name(die);
+  return linked ? linked : dwarf_diename(die);
+}
+
+// A name with the namespaces and classes around it, where no linkage name has them, as of a function
+// that was inlined everywhere. Closures, which are in functions, say no more.
+std::string scoped_name(Dwarf_Die* function) {
+  Dwarf_Die declaration = *function;
+  Dwarf_Attribute attribute;
+  for (const unsigned link : {DW_AT_abstract_origin, DW_AT_specification}) {
+    Dwarf_Die behind;
+    if (dwarf_formref_die(dwarf_attr(&declaration, link, &attribute), &behind))
+      declaration = behind;
+  }
+  const char* const own = dwarf_diename(&declaration);
+  if (!own) return {};
+  std::string name = own;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &scopes);
+  for (int i = 1; i < count; i++) {
+    const int tag = dwarf_tag(&scopes[i]);
+    const char* const around = dwarf_diename(&scopes[i]);
+    if (tag == DW_TAG_subprogram) break;
+    if (tag == DW_TAG_namespace) name = (around ? around : "(anonymous namespace)") + ("::" + name);
+    else if ((tag == DW_TAG_structure_type || tag == DW_TAG_class_type) && around && *around != '<')
+      name = around + ("::" + name);
+  }
+  std::free(scopes);
+  return name;
 }
 
 void add_ranges(Dwarf_Die die, std::vector<range>& to) {
@@ -55,6 +87,14 @@ void add_ranges(Dwarf_Die die, std::vector<range>& to) {
 void sort(std::vector<range>& ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const range& a, const range& b) { return a.begin < b.begin; });
+}
+
+// The file that a skeleton unit says it is completed by.
+std::string split_name(Dwarf_Die* skeleton) {
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_dwo_name, DW_AT_GNU_dwo_name})
+    if (const char* text = dwarf_formstring(dwarf_attr(skeleton, name, &attribute))) return text;
+  return {};
 }
 
 std::optional<symbol> covering(const std::vector<symbol>& of, std::uint64_t address) {
@@ -223,19 +263,38 @@ void file::read_units() {
   has_units_ = true;
   Dwarf* const all = dwarf();
   Dwarf_CU* unit = nullptr;
-  Dwarf_Die die;
-  while (all && dwarf_get_units(all, unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
+  Dwarf_Die die, split;
+  std::uint8_t kind;
+  while (all && dwarf_get_units(all, unit, &unit, nullptr, &kind, &die, &split) == 0) {
     add_ranges(die, units_);
+    if (kind != DW_UT_skeleton) continue;
+    if (dwarf_tag(&split)) split_.emplace(dwarf_dieoffset(&die), split);
+    else if (missing_split_.empty()) missing_split_ = split_name(&die);
+  }
   sort(units_);
 }
 
 const file::ranges& file::code_of(Dwarf_Die unit) {
   const auto [at, is_new] = code_.try_emplace(dwarf_dieoffset(&unit));
   if (is_new) {
-    add_functions(unit, 0, at->second);
+    const auto split = split_.find(dwarf_dieoffset(&unit));
+    add_functions(split == split_.end() ? unit : split->second, 0, at->second);
     sort(at->second);
   }
   return at->second;
+}
+
+// Of what was inlined with its scopes: others are told by their symbols elsewhere.
+std::string file::name_of_code(Dwarf_Die* die) {
+  const char* const name = function_name(die);
+  if (!name || dwarf_tag(die) != DW_TAG_inlined_subroutine || linkage_name(die))
+    return name ? name : "";
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin = *die;
+  dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin);
+  const auto [at, is_new] = scoped_.try_emplace(dwarf_dieoffset(&origin));
+  if (is_new) at->second = scoped_name(&origin);
+  return at->second.empty() ? name : at->second;
 }
 
 std::vector<frame> file::frames(std::uint64_t address) {
@@ -256,8 +315,7 @@ std::vector<frame> file::frames(std::uint64_t address) {
   }
   std::vector<frame> found;
   for (auto die = around.rbegin(); die != around.rend(); ++die) {
-    const char* const name = function_name(&*die);
-    next.function = name ? name : "";
+    next.function = name_of_code(&*die);
     found.push_back(next);
     next = {};
     called_from(&*die, files, next);

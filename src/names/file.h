@@ -71,6 +71,9 @@ class file {
   // The separate file with its debug information; "" where there is none.
   const std::string& debug_file() { return read_symbols(), debug_file_; }
   members& parts();
+  // The first file that is not there of those that hold the rest of the debug information
+  // (-gsplit-dwarf), as the compiler named it; "" where nothing is missing.
+  const std::string& missing_split() { return read_units(), missing_split_; }
 
  private:
   using ranges = std::vector<range>;
@@ -78,6 +81,7 @@ class file {
   void read_symbols();
   void read_units();
   const ranges& code_of(Dwarf_Die unit);
+  std::string name_of_code(Dwarf_Die* die);
   Dwarf* dwarf();
 
   struct ender {
@@ -92,7 +96,10 @@ class file {
   bool has_symbols_ = false, has_units_ = false;
   std::vector<symbol> functions_, variables_;
   ranges units_;
-  std::unordered_map<Dwarf_Off, ranges> code_;  // of units
+  std::string missing_split_;
+  std::unordered_map<Dwarf_Off, std::string> scoped_;  // names of inlined functions
+  std::unordered_map<Dwarf_Off, ranges> code_;         // of units
+  std::unordered_map<Dwarf_Off, Dwarf_Die> split_;     // what of them is in another file (.dwo)
   std::unique_ptr<members> parts_;
 };
 

@@ -18,6 +18,16 @@ std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
   return type;
 }
 
+// A class that is described in a unit of its own (-fdebug-types-section), of which this one has no
+// more than the signature.
+Dwarf_Die described(Dwarf_Die type) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die elsewhere;
+  const bool is_elsewhere =
+      dwarf_attr(&type, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &elsewhere);
+  return is_elsewhere ? elsewhere : type;
+}
+
 // Without typedef, const, volatile and the like. Returns: nothing where it has no end.
 std::optional<Dwarf_Die> peeled(Dwarf_Die type) {
   for (int i = 0; i < deepest; i++) {
@@ -31,7 +41,7 @@ std::optional<Dwarf_Die> peeled(Dwarf_Die type) {
         type = *next;
         break;
       }
-      default: return type;
+      default: return described(type);
     }
   }
   return {};
@@ -45,9 +55,43 @@ std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned name) {
   return value;
 }
 
+// How many elements an array has, of all its dimensions; 0 if unknown.
+std::uint64_t elements(Dwarf_Die* array) {
+  std::uint64_t product = 1;
+  Dwarf_Die child;
+  if (dwarf_child(array, &child)) return 0;
+  do {
+    if (dwarf_tag(&child) != DW_TAG_subrange_type) continue;
+    const auto count = number(&child, DW_AT_count), last = number(&child, DW_AT_upper_bound);
+    if (!count && !last) return 0;
+    product *= count ? *count : *last + 1;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return product;
+}
+
+// (dwarf_aggregate_size() does not know of elements that another unit describes.)
 std::uint64_t size_of(Dwarf_Die type) {
-  Dwarf_Word size;
-  return dwarf_aggregate_size(&type, &size) ? 0 : size;
+  std::uint64_t count = 1;
+  for (int i = 0; i < deepest; i++) {
+    const auto plain = peeled(type);
+    if (!plain) return 0;
+    Dwarf_Die of = *plain;
+    Dwarf_Word size;
+    if (dwarf_aggregate_size(&of, &size) == 0) return size * count;
+    const auto element = type_of(&of);
+    if (dwarf_tag(&of) != DW_TAG_array_type || !element) return 0;
+    count *= elements(&of);
+    type = *element;
+  }
+  return 0;
+}
+
+// 0 of what is no array.
+std::uint64_t element_size(Dwarf_Die type) {
+  auto plain = peeled(type);
+  if (!plain || dwarf_tag(&*plain) != DW_TAG_array_type) return 0;
+  const auto element = type_of(&*plain);
+  return element ? size_of(*element) : 0;
 }
 
 bool is_aggregate(Dwarf_Die* type) {
@@ -65,10 +109,20 @@ bool is_reserved(const char* name) {
   return name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
 }
 
+// (dwarf_decl_file() aborts where the unit's list of files cannot be read.)
 void declared(Dwarf_Die* die, place& found) {
-  const char* file = dwarf_decl_file(die);
+  Dwarf_Attribute attribute;
+  Dwarf_Word number;
+  Dwarf_Die unit;
+  Dwarf_Files* files = nullptr;
   int line = 0;
-  if (!file || dwarf_decl_line(die, &line)) return;
+  if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) ||
+      dwarf_formudata(&attribute, &number) || dwarf_decl_line(die, &line) ||
+      !dwarf_cu_die(attribute.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ||
+      dwarf_getsrcfiles(&unit, &files, nullptr))
+    return;
+  const char* const file = dwarf_filesrc(files, number, nullptr, nullptr);
+  if (!file) return;
   found.file = file;
   found.line = line;
 }
@@ -111,9 +165,11 @@ bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& f
       if (base) *base = peeled(*part).value_or(*part);
       return descend(*part, offset - at, bytes, found, depth + 1, base);
     }
-    if (is_reserved(name_of(&child))) return offset == 0;
+    // What a std::array consists of is its elements, which have no other name.
+    const bool is_inside = is_reserved(name_of(&child));
+    if (is_inside && element_size(*part) < bytes) return offset == 0;
     place inner = found;
-    if (*name_of(&child)) {
+    if (*name_of(&child) && !is_inside) {
       inner.members += std::string(".") + name_of(&child);
       declared(&child, inner);
     }
@@ -139,8 +195,12 @@ std::optional<Dwarf_Addr> entry_of(Dwarf_Die* function) {
 // A type's name with those of the namespaces and classes around it.
 std::string full_name(Dwarf_Die* type) {
   std::string name = name_of(type);
+  // In a unit of its own a type is beside the namespaces that its declaration is in.
+  Dwarf_Attribute attribute;
+  Dwarf_Die declaration = *type;
+  dwarf_formref_die(dwarf_attr(type, DW_AT_specification, &attribute), &declaration);
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(type, &scopes);
+  const int count = dwarf_getscopes_die(&declaration, &scopes);
   for (int i = 1; i < count; i++) {
     const int tag = dwarf_tag(&scopes[i]);
     if (tag == DW_TAG_namespace || is_aggregate(&scopes[i]))
@@ -214,13 +274,11 @@ std::optional<place> member(Dwarf_Die pointer, const std::vector<std::uint64_t>&
 }  // namespace
 
 members::members(Dwarf* dwarf) {
-  Dwarf_Off offset = 0, next;
-  std::size_t header;
-  while (dwarf_nextcu(dwarf, offset, &next, &header, nullptr, nullptr, nullptr) == 0) {
-    Dwarf_Die unit;
-    if (dwarf_offdie(dwarf, offset + header, &unit)) collect(&unit, 0);
-    offset = next;
-  }
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die, split;
+  std::uint8_t kind;
+  while (dwarf && dwarf_get_units(dwarf, unit, &unit, nullptr, &kind, &die, &split) == 0)
+    collect(kind == DW_UT_skeleton && dwarf_tag(&split) ? &split : &die, 0);
 }
 
 std::optional<place> members::variable(std::uint64_t address, std::uint64_t bytes) {

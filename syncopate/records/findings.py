@@ -253,6 +253,9 @@ def _seen(lock: dict, is_open: bool, is_certain: bool) -> str:
     return text
 
 
+MOST_PASSING = 5  # functions that pass on the taking of a lock, or its release
+
+
 def _where(lock: dict, results: dict) -> Iterator[str]:
     """Where it is released, where one stack has most of the time; of Java's locks, where their
     holders are meanwhile. A function that released it by its last act, a jump, may have left no
@@ -265,7 +268,24 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
         if stack["share"] >= lockfigures.MOSTLY and not all(
             is_runtime(frame["module"]) for frame in own
         ):
+            own = own[_released_for_others(own, lock["waiters"]) :]
             yield _called("it is held until ", own[:2])
+
+
+def _released_for_others(own: list[dict], waiters: list[dict]) -> int:
+    """How many of the innermost frames only release it for their caller, as a class Mutex does: up
+    to the function that takes it, too, by others that take it for their caller."""
+    taking = {
+        _function(frame)
+        for stack in waiters
+        for frame in stack["frames"][stack["wrapper_frames"] :][:MOST_PASSING]
+    }
+    found = (at for at, frame in enumerate(own[:MOST_PASSING]) if _function(frame) in taking)
+    return next(found, 0)
+
+
+def _function(frame: dict) -> tuple[str, str]:
+    return frame["function"].partition("+0x")[0], frame["module"]
 
 
 def _where_in_java(lock: dict) -> Iterator[str]:

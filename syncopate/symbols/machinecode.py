@@ -6,6 +6,8 @@ the stack. What is not plain from the instruction alone is told as unknown, neve
 
 from __future__ import annotations
 
+import bisect
+import functools
 import re
 import shutil
 import subprocess
@@ -21,6 +23,7 @@ _HEAD = re.compile(r"[0-9a-f]+ <(.*)>:")
 _POINTER = re.compile(r"([0-9a-f]+) R_X86_64_RELATIVE +\*ABS\*\+0x([0-9a-f]+)")
 _TARGET = re.compile(r"([0-9a-f]+) <([^>]*)>")
 _DATA = re.compile(r"# ([0-9a-f]+)(?: <([^>]*)>)?")
+_FURTHER = re.compile(r"\+0x[0-9a-f]+$")  # behind a symbol's begin
 _ADDED = re.compile(r"(@plt|\+0x[0-9a-f]+|@+[A-Z][\w.]*)+$")
 _PREFIX = re.compile(r"(lock|rep[nz]*|bnd|notrack|data16|cs|ds|es|ss|fs|gs|xacquire|xrelease) ")
 # With a memory operand alone, or as the last one, these only read it.
@@ -137,8 +140,10 @@ class Function:
 class Program:
     """The machine code of one file."""
 
-    def __init__(self, path: str, symbol_at: Callable[[int], str] = lambda address: ""):
-        self._path, self._symbol_at = path, symbol_at
+    def __init__(self, path: str, symbols: Callable[[], dict[int, str]] = dict):
+        """`symbols`: of each function where it begins, also where only a separate file says so."""
+        self._path, self._symbols = path, functools.cache(symbols)
+        self._starts = functools.cache(lambda: sorted(self._symbols()))
         self._tool = shutil.which("objdump")
         self._functions: dict[int, Function | None] = {}
         self._told: dict[int, tuple[str, list[tuple[int, str]]]] = {}  # read with those before them
@@ -160,7 +165,8 @@ class Program:
             return None
         ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
         parsed = (_parse(*line, end) for line, end in zip(lines, ends))
-        return Function(start, name, [self._resolved(each) for each in parsed])
+        name = self._symbols().get(start, name)
+        return Function(start, name, [self._resolved(each, lines) for each in parsed])
 
     def _tell(self, start: int) -> None:
         """Has the tool print from there on, and keeps what it says of the functions that are whole;
@@ -172,19 +178,36 @@ class Program:
             if head := _HEAD.fullmatch(line):
                 found.append((head[1], []))
             elif found and (told := _LINE.fullmatch(line)):
-                found[-1][1].append((int(told[1], 16), told[2]))
+                at = int(told[1], 16)
+                if found[-1][1] and at in self._symbols():
+                    found.append((self._symbols()[at], []))
+                found[-1][1].append((at, told[2]))
         for name, lines in found[:1] + found[1:-1]:
             if lines:
                 self._told.setdefault(lines[0][0], (name, lines))
 
-    def _resolved(self, each: Instruction) -> Instruction:
-        """A call through a pointer that the loader sets once, to a function of the same file: as
-        Rust calls its library."""
+    def _resolved(self, each: Instruction, own: list[tuple[int, str]]) -> Instruction:
+        """With the symbol of what it calls: that which a separate file has where this one has none
+        but an earlier function's; and where it calls through a pointer that the loader sets once,
+        to a function of the same file, as Rust calls its library."""
+        if each.target is not None:
+            inside = own[0][0] <= each.target <= own[-1][0]
+            if inside or not _FURTHER.search(each.symbol):
+                return each
+            return each._replace(symbol=self._symbol_over(each.target))
         is_fixed = (each.is_call or each.is_jump) and each.data and "(%rip)" in each.operands
         target = self._set_by_loader().get(each.data) if is_fixed else None
         if target is None:
             return each
-        return each._replace(target=target, symbol=self._symbol_at(target), data=None)
+        return each._replace(target=target, symbol=self._symbols().get(target, ""), data=None)
+
+    def _symbol_over(self, address: int) -> str:
+        starts = self._starts()
+        index = bisect.bisect_right(starts, address) - 1
+        if index < 0:
+            return ""
+        further = address - starts[index]
+        return self._symbols()[starts[index]] + (f"+{further:#x}" if further else "")
 
     def _set_by_loader(self) -> dict[int, int]:
         """Where such a pointer is, and the function's link-time address."""

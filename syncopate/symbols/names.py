@@ -26,7 +26,7 @@ X86_64 = 62  # e_machine
 A_PIECE = 1 << 16
 NAMELESS = "no names of code and data"
 MISSING = f"syncopate-names is missing (it is built where libdw-dev is): {NAMELESS}"
-GREETING = "syncopate-names 1\n"  # src/names/main.cpp has the number
+GREETING = "syncopate-names 2\n"  # src/names/main.cpp has the number
 
 
 class Identity(NamedTuple):
@@ -64,16 +64,16 @@ class Names:
         self._identities: dict[str, Identity | None] = {}
         self._programs: dict[str, Program] = {}
 
-    def _function_at(self, path: str, address: int) -> str:
-        """The symbol of the function that begins there, as the file has it; "" where none does."""
-        (told,) = self.ask(path, [f"f {address:x}"])
-        return told[1] if told and int(told[0], 16) == address else ""
+    def _functions(self, path: str) -> dict[int, str]:
+        """Where the functions of a file begin, and their symbols, as the file has them."""
+        (told,) = self.ask(path, ["F"])
+        return {int(start, 16): name for start, name in zip(told[::3], told[2::3])}
 
     def program(self, path: str) -> Program:
         """The machine code of a file."""
         if path not in self._programs:
             own = weakref.proxy(self)  # the tool ends with the last who asks it
-            self._programs[path] = Program(path, lambda address: own._function_at(path, address))
+            self._programs[path] = Program(path, lambda: own._functions(path))
         return self._programs[path]
 
     def trouble(self) -> str | None:

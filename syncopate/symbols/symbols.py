@@ -404,8 +404,20 @@ class Symbolizer:
             return False
         return os.stat(module.file).st_mtime_ns > self._recorded_at
 
+    def _note_what_is_split(self, module: _Module) -> None:
+        """Files of debug information that are not there: most names are in them."""
+        ((missing,),) = ([*told, ""][:1] for told in self.names.ask(module.symbol_file, ["s"]))
+        note = (
+            f"most debug information of {module.name} is in files of its own (-gsplit-dwarf), of"
+            f" which {shown(missing)} is not there: put them back where it was built, or build"
+            " without -gsplit-dwarf (a .dwp is read by elfutils 0.191 and newer)"
+        )
+        if missing and note not in self._notes:
+            self._notes.append(note)
+
     def _resolve_module(self, module: _Module, targets: dict[int, int]) -> None:
         places = sorted(set(targets.values()))
+        self._note_what_is_split(module)
         told = self.names.ask(module.symbol_file, [f"a {target:x}" for target in places])
         answers = dict(zip_equal(places, told))
         symbols = dict(zip_equal(places, module.table.function_symbols(places)))

@@ -113,7 +113,8 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
     besides = without if is_long_by_itself(lock) else []
     found = [
         *_starves(lock, results),
-        *_sleeps(lock, facts),
+        *(inside := [*_waits_inside(lock, results)]),
+        *([] if inside else _sleeps(lock, facts)),
         *_relocks(lock),
         *_new_pages(lock, facts),
         *(each for each in without if each not in besides),
@@ -308,6 +309,24 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     first = functions_of([call for call in calls if call.kind == calls[0].kind])
     cause, do = blocking(calls[0].kind, first)
     yield Reason(cause, f"{why}; its section calls {named}", do, sure)
+
+
+def _waits_inside(lock: dict, results: dict) -> Iterator[Reason]:
+    """Most of the time that it is held goes into waits for one other lock: seen, not read from
+    code."""
+    of = (lock["hold"] or {}).get("waits_inside")
+    if not of or of["share"] < MOSTLY or of["name"] == lock["name"]:
+        return
+    others = (each["called"] for each in results["locks"] if each["name"] == of["name"])
+    other = in_sentence(next(others, of["name"]))
+    yield Reason(
+        "waits",
+        f"who holds it waits for {other} meanwhile: that takes {percent(of['share'])} of the time"
+        f" that it is held, in {count(of['holds'])} of {several(of['samples'], 'hold')} timed",
+        f"hold {other} for shorter (what is said of that helps here, too), or take it before or"
+        " after this one, not inside",
+        LIKELY if of["holds"] >= FEW_HOLDS else POSSIBLE,
+    )
 
 
 def _faults(seen: dict) -> Reason | None:

@@ -15,6 +15,7 @@ from syncopate.records import findings, histogram, languages, lockfigures, recor
 from syncopate.records.account import Account, awaits_python, awaits_semlocks
 from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signals
 from syncopate.records.difference import ways
+from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import is_region, telling, telling_on, wrapper_frames
 from syncopate.records.notes import Notes
@@ -57,11 +58,13 @@ class Results:
         account, open_waits = Account(self.of, cost["states"]), OpenWaits(self.of)
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
         self._add_blockers(pairs[:MOST_LOCKS])
-        code, members = SectionCode(self.of), Members(self.of)
+        code, members, inner = SectionCode(self.of), Members(self.of), InnerWaits(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
             named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
             lock["member"], lock["declared"] = named or ("", "")
             lock["called"] = findings.called(lock)
+            if lock["hold"] and (inside := inner.of(group)):
+                lock["hold"]["waits_inside"] = inside._asdict()
             if lock["worst"]:
                 lock["worst"]["told_by"] = self._told_by(group)
         whole = not self.notes.has_more_threads() and not self.notes.has_only_openmp()
@@ -310,6 +313,7 @@ class Results:
             "max_ns": self.of.ns(largest),
             "histogram": self._buckets(merged, largest),
             "interrupted": self._interrupted(group),
+            "waits_inside": None,
         }
 
     def _interrupted(self, group: Group) -> dict | None:

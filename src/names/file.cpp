@@ -50,8 +50,8 @@ const char* function_name(Dwarf_Die* die) {
   return linked ? linked : dwarf_diename(die);
 }
 
-// A name with the namespaces and classes around it, where no linkage name has them, as of a function
-// that was inlined everywhere. Closures, which are in functions, say no more.
+// A name with the namespaces and classes around it, where no linkage name has them, as of a
+// function that was inlined everywhere. Closures, which are in functions, say no more.
 std::string scoped_name(Dwarf_Die* function) {
   Dwarf_Die declaration = *function;
   Dwarf_Attribute attribute;

@@ -442,10 +442,8 @@ def _is_of_signalers(lock: dict) -> bool:
     """Whether those who signal at a condition variable wait within it, which is all that functions
     of condition variables wait for as for a mutex."""
     inner = (frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES])
-    functions = (
-        {frame["function"].lstrip("_") for frame in inner} if "mutex" in lock["waits"] else {}
-    )
-    return any(
+    functions = {knowncalls.plain_of_c_library(frame["function"]) for frame in inner}
+    return "mutex" in lock["waits"] and any(
         name.startswith(("pthread_cond_signal", "pthread_cond_broadcast")) for name in functions
     )
 

@@ -127,13 +127,17 @@ def is_release_in_java(method: str) -> bool:
     return _JAVA_RELEASES.fullmatch(method) is not None
 
 
+def plain_of_c_library(function: str) -> str:
+    """A function of the C library by what programs call it: __GI___libc_malloc, as debug
+    information has it, is malloc."""
+    bare = function.partition("@")[0].lstrip("_").removeprefix("GI_").lstrip("_")
+    return bare.removeprefix("libc_")
+
+
 def inside_of_c_library(functions: Iterable[str]) -> str | None:
     """Of the innermost functions of a stack that waits for a lock inside the C library, what that
     lock is for: ALLOCATION, INPUT_OUTPUT (a stream's); else None."""
-    bare = [
-        each.partition("@")[0].lstrip("_").removeprefix("GI_").lstrip("_").removeprefix("libc_")
-        for each in functions
-    ]
+    bare = [*map(plain_of_c_library, functions)]
     of_program = any(each.startswith(("pthread_", "mtx_", "sem_")) for each in bare)
     if of_program or not any(_WAITS_INSIDE.fullmatch(each) for each in bare):
         return None

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from syncopate.records import knowncalls
 from syncopate.records.recordformat import (
     CONDITION,
     FUTEX,
@@ -431,7 +432,7 @@ def name_of(frames: Sequence[Frame]) -> str:
 
 def is_of_malloc(frames: Sequence[Frame]) -> bool:
     """Whether the stack waits for a lock of the C library in a function of malloc's."""
-    names = [_bare(frame).lstrip("_").removeprefix("libc_") for frame in frames[:_FEW_FRAMES]]
+    names = [knowncalls.plain_of_c_library(_bare(frame)) for frame in frames[:_FEW_FRAMES]]
     return "lll_lock_wait_private" in names[:2] and not _MALLOC.isdisjoint(names)
 
 

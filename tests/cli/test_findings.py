@@ -22,8 +22,9 @@ from planted_record import (
     unknown,
 )
 
-from syncopate.records import causes
+from syncopate.records import causes, languages
 from syncopate.records.sectioncode import Call, Facts
+from syncopate.symbols.symbols import Frame
 
 ACTS = {
     "sleeps": "move what it waits for there",
@@ -127,6 +128,9 @@ def test_locks_inside_the_c_library(functions, cause):
     process = {"recorder": "kernel", "duration_ns": 1000 * MS, "processors": 2}
     results = {"open_waits": [], "process": process, "account": {"parts": {}}}
     assert [reason.cause for reason in causes.reasons(lock, results, None)] == [cause]
+    # And malloc's locks are called so, not by who used them first.
+    frames = [Frame(function, "", 0, "", False) for function in functions]
+    assert languages.is_of_malloc(frames) == (cause == "malloc")
 
 
 @pytest.mark.parametrize(("locks", "is_uneven"), [(4, False), (8, True)])

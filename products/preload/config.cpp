@@ -114,7 +114,7 @@ namespace {
     say({"syncopate: SYNCOPATE=", setting<option::everything>(),
          ": only `off` leaves the program as it is"});
   if (unknown_lock)
-    say({"syncopate: no lock is called '", setting<option::lock>(),
+    say({"syncopate: no lock for a program's mutexes is called '", setting<option::lock>(),
          "'; using auto (`syncopate list` shows the names)"});
   report_idle(is_on<option::record>());
   if (current_mode() == mode::pass) {

@@ -143,3 +143,13 @@ def test_programs_with_sanitizers_run_or_are_refused(tmp_path, sanitizer, linked
             assert "has the leak sanitizer linked in" in one_line(done)
         else:
             assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+
+
+@pytest.mark.parametrize("lock", ["cna", "nosuch"])
+def test_a_lock_that_cannot_stand_behind_mutexes_is_not_said_to_be_unknown(lock):
+    """`syncopate list` has some that only the library offers."""
+    library = paths.require(paths.PRELOAD)
+    environ = {"LD_PRELOAD": str(library), "SYNCOPATE_LOCK": lock}
+    done = subprocess.run(["/bin/true"], env=environ, capture_output=True, text=True, check=True)
+    told = f"no lock for a program's mutexes is called '{lock}'; using auto"
+    assert told in one_line(done)

@@ -94,7 +94,9 @@ int add_runtime(dl_phdr_info* module, std::size_t, void* argument) noexcept {
 unsigned index_of(const char* specification) noexcept {
   const algorithm* const lock = find_algorithm(specification);
   if (lock == nullptr)
-    return say({"syncopate: policy: no lock is called '", specification, "'"}), 0;
+    return say({"syncopate: policy: no lock for a program's mutexes is called '", specification,
+                "'"}),
+           0;
   for (unsigned i = 1; i != most_chosen_locks; ++i) {
     if (chosen_locks[i] == nullptr) chosen_locks[i] = lock;
     if (chosen_locks[i] == lock) return i;

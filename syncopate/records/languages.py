@@ -59,7 +59,7 @@ _QUEUE_FRAMES = 3  # innermost: the lock, what asks for it, and who waits or put
 _OF_QUEUE = ("_queue_SimpleQueue_", "simplequeue_")
 _OF_SHARED = ("_multiprocessing_SemLock_", "semlock_")
 PYTHON = "Python"  # in place of a module's path: products/preload/recorded/python.cpp
-_THREADING = "/threading.py"
+_THREADING, _SYNCHRONIZE = "/threading.py", "/multiprocessing/synchronize.py"
 _THREADS_LOCK = ("Thread._set_tstate_lock", "_set_tstate_lock")
 _ACQUIRES = ("Semaphore.acquire", "acquire")
 _CONDITIONS_WAIT = ("Condition.wait", "wait")  # before 3.11 without its class
@@ -296,8 +296,13 @@ def pythons(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 
 def outside_of_threading(frames: Sequence[Frame]) -> int:
-    """How many of Python's functions, innermost, are in the module threading."""
-    inside = (at for at, frame in enumerate(frames) if not _is_in_threading(frame))
+    """How many of Python's functions, innermost, are in the module threading, or in that which
+    stands for it between processes."""
+    inside = (
+        at
+        for at, frame in enumerate(frames)
+        if not (_is_in_threading(frame) or frame.file.endswith(_SYNCHRONIZE))
+    )
     return next(inside, len(frames))
 
 

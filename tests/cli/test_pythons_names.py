@@ -144,3 +144,17 @@ def test_a_program_that_has_python_in_it(tmp_path):
     first = found["locks"][0]
     assert first["called"] == "threading.Lock of <module> at <string>:3"
     assert python_frames(first["waiters"][0])[0] == ("use", 6)
+
+
+@every_python
+def test_processes_call_their_lock_by_one_name(tmp_path, python):
+    """It is made by none of them, whichever way they begin: where they use it first."""
+    command = [python, KNOWN / "processes.py"]
+    assert run_cli("record", "-q", "-o", tmp_path / "r", "--", *command).stdout == "ok\n"
+    names = []
+    for path in tmp_path.glob("r.*"):
+        (found,) = json.loads(run_cli("report", "--json", path).stdout)["records"]
+        names += [lock["called"] for lock in found["locks"] if "semaphore_lock" in lock["waits"]
+                  and lock["called"].startswith("multiprocessing.")]  # fmt: skip
+    assert len(names) >= 2
+    assert {*names} == {"multiprocessing.SemLock of work at processes.py:9"}

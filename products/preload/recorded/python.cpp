@@ -333,4 +333,17 @@ bool makes_pythons_lock(const void* caller) noexcept {
   return found_python.makes_lock(caller);
 }
 
+bool uses_pythons_lock(const void* caller) noexcept {
+  static constinit std::atomic<const void*> yes{nullptr}, no{nullptr};  // the latest of each
+  const python* const p = api.load(std::memory_order_acquire);          // [A]
+  if (p == nullptr || caller == nullptr) return false;
+  if (yes.load(std::memory_order_relaxed) == caller) return true;  // [X]
+  if (no.load(std::memory_order_relaxed) == caller) return false;  // [X]
+  Dl_info of{};
+  const bool is_of_it = p->makes_lock(caller) || (dladdr(caller, &of) != 0 &&
+                                                  std::strstr(of.dli_fname, "/_multiprocessing."));
+  (is_of_it ? yes : no).store(caller, std::memory_order_relaxed);  // [X]
+  return is_of_it;
+}
+
 }  // namespace syncopate::shim

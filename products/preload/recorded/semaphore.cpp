@@ -180,16 +180,21 @@ void take_cancelable(record::wait& recorded, real_semaphore& s, posix::limit unt
   pthread_cleanup_pop(0);
 }
 
+bool is_pythons(real_semaphore& s) {
+  const semaphore_object& o = semaphore_object::of(s.address());
+  return o.has_room() ? o.is_pythons() : uses_pythons_lock(s.caller());
+}
+
 struct semaphore_recorder : posix::nobody_watches_semaphore {
   static int take(real_semaphore& s, posix::limit until) {
     semaphore_object& o = semaphore_object::of(s.address());
+    const record::interpreter_calls calls(is_pythons(s));
     const std::uint32_t id = identify(s.address());
     const bool had_taken_it = o.has_room() && mine.has(o);
     const auto kind = [&o, id](bool is_lock) {
       return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
                                                                     : wait_kind::semaphore;
     };
-    const record::interpreter_calls calls(o.is_pythons());
     const int holder = o.is_lock() ? semaphore_object::load(o.owner) : 0;
     record::wait w = record::wait_begin(kind(o.is_lock()), id, static_cast<std::uint32_t>(holder),
                                         {s.caller(), until != nullptr, o.has_room()});
@@ -210,7 +215,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       if (record::trying_for == s.address()) record::got_at_last(s.address());
       return;
     }
-    const record::interpreter_calls calls(o.is_pythons());
+    const record::interpreter_calls calls(is_pythons(s));
     record::keep_frames();
     if (o.is_lock()) {
       record::tried_in_vain(identify(s.address()), s.address(),
@@ -221,6 +226,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   static void taken(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
     if (!o.has_room()) {
+      const record::interpreter_calls calls(is_pythons(s));
       record::shared_semaphore_taken(s.address());
       return record::taken(object_kind::semaphore, 0, s.address());
     }
@@ -228,13 +234,14 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     mine.add(o);
     const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);  // [V]
     if (!record::is_sampled(n)) return;
-    const record::interpreter_calls calls(o.is_pythons());
+    const record::interpreter_calls calls(is_pythons(s));
     record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
   }
   static bool add(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
     if (!o.has_room()) {
       const bool contended = semaphore_object::load(o.waiters) != 0;
+      const record::interpreter_calls calls(is_pythons(s));
       record::shared_semaphore_posted(s.address(), contended, machine::ticks());
       return s.add();
     }
@@ -246,7 +253,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
     const std::uint64_t ended = record::hold_ends(s.address(), contended);
     const std::uint32_t id = ended != 0 ? o.slot_ : 0;
-    const record::interpreter_calls calls(o.is_pythons());
+    const record::interpreter_calls calls(is_pythons(s));
     const bool added = s.add();  // the semaphore may be gone now
     if (ended != 0) record::released(s.address(), id, contended, ended);
     return added;
@@ -322,7 +329,8 @@ SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
 
 SYNCOPATE_EXPORT int sem_post(sem_t* s) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_post(s);
-  return as_result(posix::post_semaphore(real_semaphore(s, nullptr), semaphore_recorder()));
+  return as_result(
+      posix::post_semaphore(real_semaphore(s, __builtin_return_address(0)), semaphore_recorder()));
 }
 
 SYNCOPATE_ALSO_OLDER(sem_clockwait, "GLIBC_2.30")

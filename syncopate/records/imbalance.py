@@ -17,6 +17,7 @@ from syncopate.records.lockfigures import CERTAIN, LIKELY, NEARLY_ALL, Reason
 
 CAUSE = "imbalance"
 LEAST = 0.05  # of these threads' time
+LEAST_NS = 10_000_000  # of shorter ones a program's start makes as much, once
 SAME = 0.75  # of that time: a thread for which others wait as much is the one with more work
 # Of how much each waits in the mean: where it is now this thread, now that one, shorter waits are
 # no more than caches and the like make.
@@ -50,7 +51,7 @@ def _uneven(lock: dict) -> int:
 def _finding(lock: dict, results: dict, spare: float) -> dict | None:
     total, uneven = results["thread_time_ns"], _uneven(lock)
     times = sum(each["last"] for each in lock["work"])
-    if not total or uneven < LEAST * total or not times:
+    if not total or uneven < max(LEAST_NS, LEAST * total) or not times:
         return None
     first = lock["work"][0]
     is_same = first["uneven_ns"] >= SAME * uneven

@@ -55,3 +55,41 @@ def test_who_runs_tasks_at_a_barrier_or_end_is_not_said_to_wait(tmp_path, compil
             assert (waited, uneven) == (0, [0, 0])
         else:
             assert waited > 0 and sum(uneven) > 0
+
+
+AFTER = """\
+static void work(unsigned rounds) {
+  for (unsigned i = 0; i < rounds; i++) __asm__ volatile("" : "+r"(i));
+}
+int main(void) {
+#pragma omp parallel num_threads(2)
+  for (int r = 0; r < 5; ++r) {
+#pragma omp single
+    for (int i = 0; i < 8; ++i) {
+#pragma omp task
+      work(2000000);
+    }
+    __asm__ volatile("");
+#pragma omp barrier  // line 13
+    __asm__ volatile("");
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "tasks"), [("gcc", "runtime"), ("gcc", "ours"), ("clang", "runtime")]
+)
+def test_tasks_that_are_run_at_a_barrier_are_no_work_before_the_next(tmp_path, compiler, tasks):
+    program = compiled(tmp_path / "after", source(tmp_path, "a.c", AFTER), compiler=compiler)
+    how = ["--omp-tasks", tasks] if compiler == "gcc" else []
+    record = tmp_path / "after.rec"
+    command = ["record", "--omp", *how, "-q", "-o", record, "--", program]
+    assert run_cli(*command).returncode == 0
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    (next_one,) = (lock for lock in results["locks"] if lock["name"].endswith("a.c:13"))
+    assert [each["times"] for each in next_one["work"]] == [5, 5]
+    # Between the two there is nothing: the tasks are nearly all that the program computes.
+    computed = results["account"]["parts"]["running"]
+    assert sum(each["at_work_ns"] for each in next_one["work"]) < computed / 4

@@ -114,6 +114,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_workshare_task_reduction_unregister(bool cance
     stop_running_ahead();
   }
   b.to->real.GOMP_workshare_task_reduction_unregister(cancelled);
+  if (frame* const f = task_frame(b)) begin_phase(*f);
 }
 
 // What begins a construct with task reductions, whose data it then passes. That of regions,

@@ -23,6 +23,7 @@ inline void barrier(frame& f, const runtime& r, void* location, std::int32_t thr
   f.in_runtime = true;
   r.real.__kmpc_barrier(location, thread);
   f.in_runtime = false;
+  begin_phase(f);
 }
 
 }  // namespace syncopate::openmp::kmpc

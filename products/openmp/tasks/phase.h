@@ -8,10 +8,14 @@ namespace syncopate::openmp {
 
 // Returns when all threads of the team are here and the phase's tasks are done.
 inline void end_marked_phase(frame& f) noexcept {
-  if (f.of->tasks) return end_phase_with_tasks(f);
-  f.in_runtime = true;
-  f.of->real.GOMP_barrier();
-  f.in_runtime = false;
+  if (f.of->tasks) {
+    end_phase_with_tasks(f);
+  } else {
+    f.in_runtime = true;
+    f.of->real.GOMP_barrier();
+    f.in_runtime = false;
+  }
+  begin_phase(f);
 }
 
 }  // namespace syncopate::openmp

@@ -244,10 +244,8 @@ void region_order::enter(frame& f) const noexcept {
   f.level = of->real.omp_get_level();
   f.outer = current;
   current = &f;
-  if (__builtin_expect(recorded != 0, 0)) {
-    if (f.id == 0) end_region_wait();
-    f.own.begin();
-  }
+  if (__builtin_expect(recorded != 0, 0) && f.id == 0) end_region_wait();
+  begin_phase(f);
   if (in == nullptr) return;
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
@@ -367,6 +365,10 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   }
   if (!config.barrier->own_wait) go_on();
   return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);  // [M]
+}
+
+void begin_phase(frame& f) noexcept {
+  if (__builtin_expect(record::enabled, 0)) f.own.begin();
 }
 
 void mark_phase() noexcept {

@@ -181,6 +181,9 @@ void end_region_wait() noexcept;
 // are cleared by who starts a region.
 void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept;
 
+// The thread goes on into its next phase behind more than our barrier. For the record.
+void begin_phase(frame& f) noexcept;
+
 // A task may be deferred, or something else begin, that only the runtime's barrier ends.
 void mark_phase() noexcept;
 

@@ -48,10 +48,16 @@ def _advice(found: dict, lock: dict) -> dict:
         "lock": found["lock"],
         **{key: found[key] for key in ("called", "member", "declared")},
         **{key: lock[key] for key in OF_LOCK},
-        **{key: found[key] for key in ("lost_ns", "lost_share") if CAUSE in found["causes"]},
         "waits": sum(each["count"] for each in waits),
+        **(_lost_to_imbalance(found, lock) if CAUSE in found["causes"] else {}),
         "hold_mean_ns": lock["hold"] and lock["hold"]["mean_ns"],
         "gain_at_most": found["gain_at_most"],
         "reasons": found["reasons"],
         "predictions": found["predictions"],
     }
+
+
+def _lost_to_imbalance(found: dict, lock: dict) -> dict:
+    """Where nothing is lost to locks: who is not the last to come there waits."""
+    waits = sum(each["times"] - each["last"] for each in lock["work"])
+    return {"lost_ns": found["lost_ns"], "lost_share": found["lost_share"], "waits": waits}

@@ -71,6 +71,7 @@ def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     (advice,) = json.loads(run_cli("report", "--advice", "json", record).stdout)["records"]
     assert advice["advice"][0]["reasons"][0]["cause"] == "imbalance"
     assert advice["advice"][0]["lost_ns"] == found["lost_ns"]
+    assert advice["advice"][0]["waits"] == 60
     run_cli("report", "--html", tmp_path / "page.html", record)
     assert "work is unevenly split" in (tmp_path / "page.html").read_text()
 

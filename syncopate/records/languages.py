@@ -62,6 +62,7 @@ PYTHON = "Python"  # in place of a module's path: products/preload/recorded/pyth
 _THREADING, _SYNCHRONIZE = "/threading.py", "/multiprocessing/synchronize.py"
 _THREADS_LOCK = ("Thread._set_tstate_lock", "_set_tstate_lock")
 _ACQUIRES = ("Semaphore.acquire", "acquire")
+_RUNS_THREAD = ("run", "_bootstrap_inner", "_bootstrap")
 _CONDITIONS_WAIT = ("Condition.wait", "wait")  # before 3.11 without its class
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
@@ -297,13 +298,15 @@ def pythons(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 def outside_of_threading(frames: Sequence[Frame]) -> int:
     """How many of Python's functions, innermost, are in the module threading, or in that which
-    stands for it between processes."""
-    inside = (
-        at
-        for at, frame in enumerate(frames)
-        if not (_is_in_threading(frame) or frame.file.endswith(_SYNCHRONIZE))
-    )
+    stands for it between processes; what runs a thread there is as if the program had it."""
+    inside = (at for at, frame in enumerate(frames) if not _is_plumbing(frame))
     return next(inside, len(frames))
+
+
+def _is_plumbing(frame: Frame) -> bool:
+    if _is_in_threading(frame):
+        return frame.function.rpartition(".")[2] not in _RUNS_THREAD
+    return frame.file.endswith(_SYNCHRONIZE)
 
 
 def _is_in_threading(frame: Frame) -> bool:

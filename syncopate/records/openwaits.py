@@ -36,6 +36,8 @@ FUTEX_WAITS = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEU
 MOST_CYCLES = 16
 NOBODY_RAN_NS = 500_000_000
 SEMAPHORES, NOT_ASLEEP = {"semaphore", "semaphore_lock"}, {"trylock", "yield", "spinlock"}
+# Nobody has these, though one may be made of what its waiter has taken, as Python's conditions are.
+FOR_SIGNALS = ("condition", "semaphore")
 SHOWN = 8  # waits that are not over, in a report
 
 WITH_PROCESS_NS = 100_000_000  # a killed process's threads end as each gets a processor
@@ -69,9 +71,11 @@ def waiting(record: Record) -> dict[int, Waiting]:
         wait = thread.open
         if wait and not wait.end and wait.kind in KIND_NAMES:
             lock = locks.get(wait.lock)
-            holders = [*_holders(thread, wait, lock, threads, by_id)]
-            if not holders and lock is not None:
-                holders = [*_ended_holder(record, thread, ended, by_id)]
+            holders: list[Holder] = []
+            if KIND_NAMES[wait.kind] not in FOR_SIGNALS:
+                holders = [*_holders(thread, wait, lock, threads, by_id)]
+                if not holders and lock is not None:
+                    holders = [*_ended_holder(record, thread, ended, by_id)]
             found[thread.id] = Waiting(thread.id, wait, tuple(holders))
     return found
 

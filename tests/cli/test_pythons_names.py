@@ -154,7 +154,25 @@ def test_processes_call_their_lock_by_one_name(tmp_path, python):
     names = []
     for path in tmp_path.glob("r.*"):
         (found,) = json.loads(run_cli("report", "--json", path).stdout)["records"]
-        names += [lock["called"] for lock in found["locks"] if "semaphore_lock" in lock["waits"]
-                  and lock["called"].startswith("multiprocessing.")]  # fmt: skip
+        shared = [lock for lock in found["locks"] if lock["called"].startswith("multiprocessing.")]
+        names += [
+            lock["called"] for lock in shared if lock["lost_ns"] == found["locks"][0]["lost_ns"]
+        ]
     assert len(names) >= 2
     assert {*names} == {"multiprocessing.SemLock of work at processes.py:9"}
+
+
+@every_python
+@pytest.mark.parametrize("locked", [False, True])
+def test_who_waits_for_something_to_do_is_in_no_deadlock(tmp_path, python, locked):
+    """Though it waits at a lock that it has taken itself; who waits for another's is in one."""
+    words = ["locked"] * locked
+    run_cli("record", "-q", "-o", tmp_path / "r", "--", python, KNOWN / "idle.py", *words)
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    assert len([each for each in found["open_waits"] if each["kind"] == "condition"]) >= 4
+    threads = [len(each["threads"]) for each in found["deadlocks"]]
+    assert threads == [2] * locked, found["deadlocks"]
+    text = run_cli("report", tmp_path / "r").stdout
+    assert ("deadlock" in text) == locked
+    event = called(python, "Event.wait")
+    assert any(each["lock"].startswith(f"threading.{event} of ") for each in found["open_waits"])

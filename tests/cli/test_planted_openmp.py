@@ -81,13 +81,22 @@ def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
 def test_who_is_late_for_want_of_a_processor_or_a_lock_has_no_more_work(
     tmp_path, compiler, planted
 ):
-    results = recorded(built(tmp_path, compiler, f"-D{planted}"), "--omp")
-    (waits,) = (
-        lock["waits"]["barrier"]
-        for lock in results["locks"]
-        if sum(x["last"] for x in lock["arrivals"])
-    )
-    assert waits["count"] == 60
-    if planted in ("NEIGHBORS", "LOCKED"):  # what is not to be taken for it is there
-        assert waits["share"] > 0.1
-    assert not imbalances(results)
+    program = built(tmp_path, compiler, f"-D{planted}")
+    loads = []
+    for _ in range(ATTEMPTS):
+        with OtherPrograms() as others:
+            results = recorded(program, "--omp")
+        (waits,) = (
+            lock["waits"]["barrier"]
+            for lock in results["locks"]
+            if sum(each["last"] for each in lock["arrivals"])
+        )
+        assert waits["count"] == 60
+        # What is not to be taken for it is there.
+        is_there = planted not in ("NEIGHBORS", "LOCKED") or waits["share"] > 0.1
+        if is_there and not imbalances(results):
+            return
+        # Of threads that share a core with other programs, one is slower at the same work.
+        loads.append(f"{others.share:.0%}")
+        assert others.share >= LOADED, f"others had {loads[-1]} of the processors: {results}"
+    pytest.skip(f"in each of {ATTEMPTS} runs other programs had the processors: {', '.join(loads)}")

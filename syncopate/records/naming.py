@@ -337,7 +337,8 @@ def _by_way(way: Way, by: str, site: str, of_language: str = "") -> Name:
         for frame in inner[::-1]
     ]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
-    text = f"{of_language} of {text}" if of_language else text
+    if of_language:  # without its module
+        text = f"{of_language.partition('.')[2]} of {text}"
     module = next((frame.module for frame in way.frames if frame.is_unnamed), "")
     return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
 

@@ -175,7 +175,7 @@ def test_pythons_lock(tmp_path, how):
     kind = "semaphore" if how == KERNEL else "semaphore_lock"
     [lock] = [x for x in found["locks"] if x["waits"].get(kind, {}).get("total_ns", 0) > waited / 2]
     assert lock["waits"][kind]["total_ns"] == pytest.approx(waited, rel=0.05)
-    made = "threading.Lock of <module> at known.py:11"
+    made = "Lock of <module> at known.py:11"
     assert lock["name"].startswith("threading.Lock 0x") if how == KERNEL else lock["name"] == made
     assert [each["thread"].rpartition("/")[2] for each in lock["by_thread"]] == [str(waiter)]
     assert adds_up(found)
@@ -292,7 +292,7 @@ def test_locks_of_pythons_multiprocessing(tmp_path, does, place):
     is held no recording sees, however long; and readers of its queues may have nothing to do."""
     found, _ = recorded([PYTHON, "-c", SHARED + does], tmp_path / "r", LIBRARY)
     lock = found["locks"][0]
-    assert re.fullmatch(f"multiprocessing.SemLock of {place}", lock["name"])
+    assert re.fullmatch(f"SemLock of {place}", lock["name"])
     assert lock["waits"].keys() == {"semaphore_lock"}
     told = found["findings"][0]
     assert told["seen"] == "waits are counted; how long it was held was not seen"
@@ -325,7 +325,7 @@ with ThreadPoolExecutor(4) as pool:
 def test_idle_threads_of_a_python_pool_wait_for_no_lock(tmp_path, how):
     """They wake each other at a queue's semaphore, as those who release a lock do."""
     found, _ = recorded([PYTHON, "-c", POOL], tmp_path / "r", how)
-    of = "queue.SimpleQueue 0x" if how == KERNEL else "queue.SimpleQueue of ThreadPoolExecutor."
+    of = "queue.SimpleQueue 0x" if how == KERNEL else "SimpleQueue of ThreadPoolExecutor."
     queues = [lock for lock in found["locks"] if lock["name"].startswith(of)]
     assert queues
     for lock in queues:
@@ -378,7 +378,7 @@ def test_a_lock_that_a_thread_releases_at_once_is_no_threads_end(tmp_path):
     long = [lock for lock in found["locks"] if sum(w["total_ns"] for w in lock["waits"].values())
             > waited / 2]  # fmt: skip
     [lock] = [each for each in long if each["by_thread"][0]["thread"].endswith(said.split()[1])]
-    assert lock["name"].startswith("threading.Lock of "), lock["name"]
+    assert lock["name"].startswith("Lock of "), lock["name"]
     assert "join" not in lock["waits"]
 
 

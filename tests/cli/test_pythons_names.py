@@ -50,12 +50,12 @@ def test_locks_have_the_names_of_where_they_are_made(tmp_path, python):
         called(python, f"{each}.__init__") for each in ("Cache", "Inner", "Outer")
     )
     made, owner = lines["Inner.__init__"] + 1, lines["Outer.__init__"] + 1
-    made_here = f"threading.Lock of {init} at named.py:{lines['Cache.__init__'] + 1}"
+    made_here = f"Lock of {init} at named.py:{lines['Cache.__init__'] + 1}"
     of_cache, guard = locks[made_here], f"{inner} at named.py:{made}"
     assert of_cache["members"] == 2
     if PYTHONS[python] >= OF_CLASSES:  # else both have one name, as of a function that calls itself
         guard = f"{outer} at named.py:{owner} > {inner}:{made}"
-    guard = locks[f"threading.RLock of {guard}"]
+    guard = locks[f"RLock of {guard}"]
     for lock, function in ((of_cache, "Cache.get"), (guard, "Inner.use")):
         for stacks in (lock["waiters"], lock["holders"]):
             (place, outside, *_), line = python_frames(stacks[0]), lines[function] + 1
@@ -74,10 +74,10 @@ def test_what_waits_for_a_condition_is_no_lock(tmp_path, python):
     waited = {lock["called"]: lock for lock in found["locks"] if lock["waited_ns"]}
     event, get = called(python, "Event.wait"), called(python, "Queue.get")
     condition = called(python, "Condition.wait")
-    at = f"threading.{event} of awaits_event at named.py:{lines['awaits_event'] + 1}"
+    at = f"{event} of awaits_event at named.py:{lines['awaits_event'] + 1}"
     assert (waited[at]["object"], *waited[at]["waits"]) == ("condition", "condition")
     (of_queue,) = (lock for name, lock in waited.items()
-                   if name.startswith(f"threading.{condition} of {get} at queue.py:"))  # fmt: skip
+                   if name.startswith(f"{condition} of {get} at queue.py:"))  # fmt: skip
     assert (of_queue["object"], *of_queue["waits"]) == ("condition", "condition")
     (of_semaphore,) = (
         lock for name, lock in waited.items() if "uses_semaphore at named.py" in name
@@ -105,7 +105,7 @@ def test_a_forked_child_names_them_in_its_own_record(tmp_path, python):
     (path,) = tmp_path.glob("r.*")
     (found,) = json.loads(run_cli("report", "--json", path).stdout)["records"]
     first = found["locks"][0]
-    assert first["called"].startswith("threading.") and " at everywhere.py:" in first["called"]
+    assert first["site"].startswith("threading.") and " at everywhere.py:" in first["called"]
     assert all(name and line for name, line in python_frames(first["waiters"][0]))
 
 
@@ -142,7 +142,7 @@ def test_a_program_that_has_python_in_it(tmp_path):
     program = compile_c(EMBEDS, tmp_path / "embeds", "-O2")
     found, _ = recorded([program, library, USES], tmp_path / "r", LIBRARY)
     first = found["locks"][0]
-    assert first["called"] == "threading.Lock of <module> at <string>:3"
+    assert first["called"] == "Lock of <module> at <string>:3"
     assert python_frames(first["waiters"][0])[0] == ("use", 6)
 
 
@@ -154,12 +154,12 @@ def test_processes_call_their_lock_by_one_name(tmp_path, python):
     names = []
     for path in tmp_path.glob("r.*"):
         (found,) = json.loads(run_cli("report", "--json", path).stdout)["records"]
-        shared = [lock for lock in found["locks"] if lock["called"].startswith("multiprocessing.")]
+        shared = [lock for lock in found["locks"] if lock["site"].startswith("multiprocessing.")]
         names += [
             lock["called"] for lock in shared if lock["lost_ns"] == found["locks"][0]["lost_ns"]
         ]
     assert len(names) >= 2
-    assert {*names} == {"multiprocessing.SemLock of work at processes.py:9"}
+    assert {*names} == {"SemLock of work at processes.py:9"}
 
 
 @every_python
@@ -175,4 +175,4 @@ def test_who_waits_for_something_to_do_is_in_no_deadlock(tmp_path, python, locke
     text = run_cli("report", tmp_path / "r").stdout
     assert ("deadlock" in text) == locked
     event = called(python, "Event.wait")
-    assert any(each["lock"].startswith(f"threading.{event} of ") for each in found["open_waits"])
+    assert any(each["lock"].startswith(f"{event} of ") for each in found["open_waits"])

@@ -136,9 +136,12 @@ def pairs_of(
             yield frames_of(stack), releases
 
 
-def up_to_holder(frames: Sequence[Frame], holding: set[tuple[str, str]]) -> Sequence[Frame]:
-    """Of a first use, the frames up to the function that holds the lock; all where none does."""
-    for index, frame in enumerate(frames):
+def up_to_holder(
+    frames: Sequence[Frame], holding: set[tuple[str, str]], after: int = 0
+) -> Sequence[Frame]:
+    """Of a first use, the frames up to the function that holds the lock; all where none does. It
+    is none of the first `after` ones."""
+    for index, frame in enumerate(frames[after:], after):
         if function_of(frame) in holding:
             return frames[: index + 1]
     return frames

@@ -7,8 +7,10 @@ function points to (registers.py), the parameter's type says which member that i
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from syncopate.records.analysis import Analysis, Group
@@ -20,10 +22,12 @@ from syncopate.symbols.machinecode import Instruction, Program, plain_symbol
 from syncopate.symbols.registers import PARAMETERS, STATIC, origin
 from syncopate.symbols.symbols import CodePlace
 
-# pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_cond_t, pthread_barrier_t, sem_t
-BYTES = {1: 40, 2: 56, 3: 4, 4: 48, 5: 32, 7: 32}
+# pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_cond_t, pthread_barrier_t, the word
+# of a futex, sem_t
+BYTES = {1: 40, 2: 56, 3: 4, 4: 48, 5: 32, 6: 4, 7: 32}
 MOST_LOCKS = 20  # named so: those that cost most
 MOST_CALLERS = 3  # followed outwards
+MOST_STACKS = 16  # of one row's locks
 _OF_PTHREAD = re.compile(r"(pthread_(mutex|rwlock|spin|cond|barrier)|mtx|cnd|sem)_\w+")
 
 
@@ -51,7 +55,7 @@ class Members:
             return None
         if group.name.by == "symbol":
             return self._static(group, size)
-        return self._in_object(group.locks[0], size)
+        return self._in_objects(group.locks, size)
 
     def _static(self, group: Group, size: int) -> Named | None:
         where = self._of.symbolizer.data_place(group.locks[0].address)
@@ -66,16 +70,29 @@ class Members:
             path = "[]" + path.partition("]")[2] if path.startswith("[") else path
         return Named(variable[0] + path, _place(member))
 
-    def _in_object(self, lock: Lock, size: int) -> Named | None:
-        stack = lock.create_stack if lock.flags & CREATED else lock.first_stack
-        found, inner = None, None
+    def _in_objects(self, locks: Sequence[Lock], size: int) -> Named | None:
+        """The member of the outermost class that all of them lie in: who made them, or first used
+        them, may have reached them through objects of several classes."""
+        stacks = (lock.create_stack if lock.flags & CREATED else lock.first_stack for lock in locks)
+        found: list[Member] | None = None
+        for stack in [*dict.fromkeys(stacks)][:MOST_STACKS]:
+            others = self._in_object(stack, locks[0].object, size)
+            same = zip(others if found is None else found, others)
+            found = [*itertools.takewhile(lambda pair: pair[0].name == pair[1].name, same)]
+            found = [member for member, _ in found]
+        return Named(found[-1].name, _place(found[-1])) if found else None
+
+    def _in_object(self, stack: int, kind: int, size: int) -> list[Member]:
+        """What it is of its class, of the class that has an object of that, and so on outwards."""
+        found: list[Member] = []
+        inner = None
         register, offsets = "", (0,)
         for place in own_places(self._of, stack)[:MOST_CALLERS]:
             call = self._call(place)
             if call is None:
                 break
             if inner is None:
-                register = _register(plain_symbol(call.symbol), lock.object)
+                register = _register(plain_symbol(call.symbol), kind)
             # Else it is not known who called it: one that jumped there leaves no return address.
             if not register or (inner is not None and call.target != inner):
                 break
@@ -94,9 +111,9 @@ class Members:
                 size,
             )
             if member is not None:
-                found = member
+                found.append(member)
             register = passed.root
-        return found and Named(found.name, _place(found))
+        return found
 
     def _program(self, path: str) -> Program:
         return self._names.program(path)

@@ -10,7 +10,16 @@ from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records import languages
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways, with_owner
-from syncopate.records.recordformat import CONDITION, CREATED, MUTEX, SEMAPHORE, THREAD, YIELD, Lock
+from syncopate.records.recordformat import (
+    CONDITION,
+    CREATED,
+    FUTEX,
+    MUTEX,
+    SEMAPHORE,
+    THREAD,
+    YIELD,
+    Lock,
+)
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -287,15 +296,25 @@ def _by_stacks(
             origins[lock.object, by, of_language][stack].append(lock)
         else:
             names[lock.id] = Name(f"{lock.address:#x}", "address", "")
-    for (_, by, of_language), of_stack in origins.items():
+    for (kind, by, of_language), of_stack in origins.items():
         stacks = {stack: telling_on(frames_of(stack)) for stack in of_stack}
         if by == "first use":
-            stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
+            stacks = {
+                stack: up_to_holder(frames, holding, _implementing(frames) if kind == FUTEX else 0)
+                for stack, frames in stacks.items()
+            }
         for stack, way in ways(stacks).items():
             site = of_language or _site(frames_of(stack))
             name = _by_way(with_owner(way, stacks[stack]), by, site, of_language)
             names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
     return names
+
+
+def _implementing(frames: Sequence[Frame]) -> int:
+    """How many of the frames are the function that waits at a futex: it is a lock's own, not who
+    holds it, also where it takes and releases a part of that lock, as slow ways do."""
+    outermost = next((index for index, frame in enumerate(frames) if not frame.inlined), -1)
+    return outermost + 1
 
 
 def telling_on(frames: Sequence[Frame]) -> list[Frame]:

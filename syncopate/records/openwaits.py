@@ -312,6 +312,7 @@ class OpenWaits:
     """The waits of a record that are not over, and those among them that never will be."""
 
     def __init__(self, analysis: Analysis):
+        self.called: dict[str, str] = {}  # by name, what sentences call locks
         self.of = analysis
         self.waits = waiting(analysis.record)
 
@@ -339,7 +340,7 @@ class OpenWaits:
         kinds = {KIND_NAMES[each.wait.kind] for each in waits}
         if lasted < NOBODY_RAN_NS or timed or kinds & NOT_ASLEEP or not kinds & SEMAPHORES:
             return
-        parts = sorted(f"{self.of.label(each.thread)} for {self._called(each)}" for each in waits)
+        parts = sorted(f"{self.of.label(each.thread)} for {self._told(each)}" for each in waits)
         more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
         yield (
             f"all {len(waits)} threads wait, without a time limit, for {duration(lasted)}"
@@ -421,6 +422,11 @@ class OpenWaits:
             return self.of.label(each.holders[0].thread)
         return self.of.group(each.wait.lock).name.text
 
+    def _told(self, each: Waiting) -> str:
+        """The same as its program's source calls it, where that is known: for sentences."""
+        name = self._called(each)
+        return self.called.get(name, name)
+
     def _deadlock(self, threads: list[int]) -> dict:
         waits = [self.waits[thread] for thread in threads]
         following = [*threads[1:], threads[0]]
@@ -446,7 +452,7 @@ class OpenWaits:
 
     def _part(self, each: Waiting, holder: int) -> str:
         """ "A/12 waits for m2 at queue.cpp:7, held by B/13"."""
-        place, called = self._place(each), self._called(each)
+        place, called = self._place(each), self._told(each)
         at = f" at {place}" if place and not called.endswith(f" at {place}") else ""
         who = self.of.label(each.thread)
         if KIND_NAMES[each.wait.kind] == "join":

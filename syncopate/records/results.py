@@ -63,6 +63,7 @@ class Results:
             named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
             lock["member"], lock["declared"] = named or ("", "")
             lock["called"] = findings.called(lock)
+            open_waits.called[lock["name"]] = lock["called"]
             if lock["hold"] and (inside := inner.of(group)):
                 lock["hold"]["waits_inside"] = inside._asdict()
             if lock["worst"]:

@@ -29,7 +29,8 @@ def shown(results: dict) -> list[dict]:
 
 def sentences(results: dict) -> list[str]:
     """Deadlocks, and the first of the waits that are not over."""
-    waits = shown(results)
+    called = {lock["name"]: lock["called"] for lock in results["locks"]}
+    waits = [{**each, "lock": called.get(each["lock"], each["lock"])} for each in shown(results)]
     more = [f"{several(len(waits) - SHOWN, 'more wait')} not over: in --json"]
     return [
         *[deadlock["sentence"] for deadlock in results["deadlocks"]],

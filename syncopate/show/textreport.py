@@ -194,6 +194,11 @@ def _heading(console, results: dict) -> None:
         console.print(f"note: {note}", style="yellow")
 
 
+def _called(results: dict) -> dict[str, str]:
+    """By name, what the program's source calls the locks."""
+    return {lock["name"]: lock["called"] for lock in results["locks"]}
+
+
 def _open_waits(console, results: dict) -> None:
     """What threads wait for at the end of the record; deadlocks first."""
     for deadlock in results["deadlocks"]:
@@ -202,10 +207,10 @@ def _open_waits(console, results: dict) -> None:
     if not waits:
         return
     console.print("\nWaits that are not over", style="bold cyan")
-    shown = waits[: openwaittext.SHOWN]
+    shown, called = waits[: openwaittext.SHOWN], _called(results)
     columns = {
         "thread": [each["thread"] for each in shown],
-        "waits for": [each["lock"] for each in shown],
+        "waits for": [called.get(each["lock"], each["lock"]) for each in shown],
         "by": [each["kind"].replace("_", " ") for each in shown],
         "at": [each["place"] for each in shown],
         "waited": [openwaittext.how_long(each) for each in shown],
@@ -456,11 +461,11 @@ def _blocks(console, results: dict) -> None:
         blocks, where = _by_name(blocks), "of such names; --json has each thread's"
     console.print("\nWho blocks whom", style="bold cyan")
     total = sum(block["ns"] for block in blocks)
-    shown = blocks[:BLOCK_ROWS]
+    shown, called = blocks[:BLOCK_ROWS], _called(results)
     columns = {
         "waiter": [block["waiter"] for block in shown],
         "holder": [block["holder"] for block in shown],
-        "lock": [block["lock"] for block in shown],
+        "lock": [called.get(block["lock"], block["lock"]) for block in shown],
         "time": [duration(block["ns"]) for block in shown],
         "share": [percent(block["ns"] / total if total else 0) for block in shown],
     }

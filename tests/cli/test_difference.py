@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import run_cli
+from conftest import compile_c, run_cli
 
 from syncopate.records.difference import (
     CONSTRUCTOR,
@@ -322,3 +322,59 @@ def test_variables_of_one_name_in_two_files_are_two_locks(tmp_path, debug):
     assert slow["declared"] == ("a.cpp:4" if debug else "")
     told = json.loads(run_cli("diff", "--json", record, record).stdout)["locks"]
     assert all(row["in"] == "both" and row["waited"]["verdict"] == "same" for row in told)
+
+
+LATCHES = r"""
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define OUT __attribute__((noinline, noclone))
+typedef struct { atomic_int writer, readers; } latch;
+static latch *index_latch, *page_latch;
+static atomic_int reads;
+static void wake(atomic_int* word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }
+static inline void take(atomic_int* word) {
+  int seen = 0;
+  if (atomic_compare_exchange_strong(word, &seen, 1)) return;
+  while (atomic_exchange(word, 2) != 0) syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0);
+}
+static inline void release(atomic_int* word) { if (atomic_exchange(word, 0) == 2) wake(word); }
+// A reader's slow way: it has the writers' word for a moment.
+OUT static void read_slow(latch* l) {
+  take(&l->writer);
+  atomic_fetch_add(&l->readers, 1);
+  release(&l->writer);
+  __asm__ volatile("" ::: "memory");
+}
+OUT static void search_index(void) { read_slow(index_latch); atomic_fetch_add(&reads, 1); }
+OUT static void get_page(void) { read_slow(page_latch); atomic_fetch_add(&reads, 1); }
+static inline void change(latch* l)
+  { take(&l->writer); usleep(500); release(&l->writer); usleep(100); }
+OUT static void* insert(void* x) { while (reads < 1600) change(index_latch); return x; }
+OUT static void* flush(void* x) { while (reads < 1600) change(page_latch); return x; }
+static void* searches(void* x) { for (int i = 0; i < 400; i++) search_index(); return x; }
+static void* gets(void* x) { for (int i = 0; i < 400; i++) get_page(); return x; }
+int main(void) {
+  pthread_t t[6];
+  index_latch = __builtin_memset(__builtin_malloc(sizeof(latch)), 0, sizeof(latch));
+  page_latch = __builtin_memset(__builtin_malloc(sizeof(latch)), 0, sizeof(latch));
+  pthread_create(&t[0], 0, insert, 0);
+  pthread_create(&t[1], 0, flush, 0);
+  for (int i = 2; i < 6; i++) pthread_create(&t[i], 0, i % 2 ? gets : searches, 0);
+  for (int i = 0; i < 6; i++) pthread_join(t[i], 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+def test_a_latch_whose_slow_way_takes_and_releases_its_word_is_told_by_who_uses_it(tmp_path, level):
+    """Else all latches of a program are one row: the slow way seems to hold each of them."""
+    program = compile_c(LATCHES, tmp_path / "latches", "-g", level, "-pthread")
+    assert run_cli("record", "-o", tmp_path / "r", "--", program).returncode == 0
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    latches = [each for each in found["locks"] if each["object"] == "futex" and each["waited_ns"]]
+    names = [each["name"] for each in latches]
+    assert names and all(each["members"] == 1 for each in latches), names

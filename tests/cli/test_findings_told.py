@@ -354,7 +354,7 @@ def test_waits_that_are_not_over_are_told_or_counted(waits):
             "kind": "mutex"}  # fmt: skip
     process = {"finished": False}
     lines = openwaittext.sentences(
-        {"process": process, "deadlocks": [], "open_waits": [each] * waits}
+        {"process": process, "deadlocks": [], "locks": [], "open_waits": [each] * waits}
     )
     more = {8: [], 9: ["1 more wait not over: in --json"], 11: ["3 more waits not over: in --json"]}
     assert lines[8:] == more[waits]

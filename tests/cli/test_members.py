@@ -238,3 +238,95 @@ def test_the_tool_ends_with_the_last_who_asks_it(tmp_path):
         assert tool.poll() == 0
     finally:
         gc.enable()
+
+
+MONITORS = r"""
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+class Monitor {
+  std::mutex monitor_mutex_;
+  volatile long sum_ = 0;
+ public:
+  [[gnu::noinline]] void add(long x) {
+    std::lock_guard<std::mutex> held(monitor_mutex_);
+    sum_ = sum_ + x;
+    usleep(500);  // the others wait meanwhile
+  }
+};
+struct Orders {
+  long id;
+  Monitor count_;
+  [[gnu::noinline]] void place() { count_.add(1); asm volatile(""); }
+};
+struct Payments {
+  long id, more[9];
+  Monitor total_;
+  [[gnu::noinline]] void pay() { total_.add(2); asm volatile(""); }
+};
+template <class F> void by_two(F f) {
+  std::thread other([f] { for (int i = 0; i < 20; i++) f(); });
+  for (int i = 0; i < 20; i++) f();
+  other.join();
+}
+int main() {
+  auto* orders = new Orders;
+  by_two([orders] { orders->place(); });
+#ifdef BOTH
+  auto* payments = new Payments;
+  by_two([payments] { payments->pay(); });
+#endif
+}
+"""
+
+
+@pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
+@pytest.mark.parametrize(
+    ("flags", "member"),
+    [((), "Orders::count_.monitor_mutex_"), (("-DBOTH",), "Monitor::monitor_mutex_")],
+)
+def test_locks_of_one_row_have_a_name_that_is_right_for_all(tmp_path, flags, member):
+    """They are first used by one function, for objects of two classes."""
+    source = tmp_path / "monitors.cpp"
+    source.write_text(MONITORS)
+    program = compile_c("", tmp_path / "monitors", "-O2", "-g", "-pthread", *flags, "-x", "c++",
+                        source, compiler="g++")  # fmt: skip
+    record = tmp_path / "rec"
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    locks = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
+    (lock,) = [each for each in locks if each["object"] == "mutex" and each["waited_ns"]]
+    assert (lock["members"], lock["member"]) == (1 + len(flags), member)
+
+
+TRANSFERS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static struct account { long id; pthread_mutex_t guard; } accounts[4];
+static void transfer(struct account* from, struct account* to) {
+  pthread_mutex_lock(&from->guard);
+  usleep(100000);
+  pthread_mutex_lock(&to->guard);
+}
+static void* other(void* x) { transfer(&accounts[1], &accounts[2]); return x; }
+static void* end(void* x) { usleep(400000); kill(getpid(), SIGKILL); return x; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, end, 0);
+  pthread_create(&t, 0, other, 0);
+  transfer(&accounts[2], &accounts[1]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
+def test_deadlocks_and_open_waits_are_told_by_members(tmp_path):
+    program = compile_c(TRANSFERS, tmp_path / "transfers", "-O1", "-g", "-pthread")
+    run_cli("record", "-q", "-o", tmp_path / "rec", "--", program)
+    told = run_cli("report", tmp_path / "rec", environ={"COLUMNS": "400"}).stdout
+    sentence = next(line for line in told.splitlines() if line.startswith("deadlock: "))
+    waits = told.partition("Waits that are not over")[2].partition("What costs most")[0]
+    for text in (sentence, waits):
+        assert "accounts[1].guard" in text and "accounts[2].guard" in text
+        assert "accounts+0x" not in text

@@ -273,6 +273,20 @@ def is_among(key: str, names: set[str] | None) -> bool:
     return names is None or key.startswith("?") or last in {n.rsplit(".", 1)[-1] for n in names}
 
 
+def possible(mutex: str, text: CText, at: int, keys: set[str], texts: dict) -> set[str]:
+    """Which of these locks an expression at a place may mean."""
+    key, names, owner = key_of(mutex, None), None, None
+    if key.startswith("?."):
+        owner = pointers.Pointers(texts).owner(text, at, mutex)
+    elif key.startswith("?"):
+        names = pointers.Pointers(texts).meant(text, at, mutex)
+        if names is None:
+            return keys
+    last = {name.rsplit(".", 1)[-1] for name in names or {key}}
+    found = {one for one in keys if one.rsplit(".", 1)[-1] in last}
+    return {one for one in found if not owner or one in (f"{owner}.{key[2:]}", key)}
+
+
 def _left_out(text: str, at: int) -> bool:
     """Whether `#if 0` governs a place."""
     depth = []

@@ -7,7 +7,7 @@ import re
 
 from syncopate.transactionalize.ctext import CText, without_comments
 from syncopate.transactionalize.definitions import MACRO
-from syncopate.transactionalize.lockcalls import PTHREAD, TRYLOCK, Names, Template
+from syncopate.transactionalize.lockcalls import PTHREAD, TRYLOCK, TYPES, Names, Template
 from syncopate.transactionalize.wrapped import CALL, bare, checked_operation, unwrapped
 
 _UNDEFINED = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
@@ -18,6 +18,8 @@ _IN_BRACKETS = [  # a call; one that is compared, of which nothing is negated
 _IS_FALSE = re.compile(rf"!\s*\(\s*(?:!\s*({CALL})|({CALL})\s*==\s*0)\s*\)")
 _USED = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\(\s*!?\s*\(*\s*([A-Za-z_]\w*)\s*\(")
 _STATEMENT = re.compile(r"(?<=[;{}:])\s*([A-Za-z_]\w*)(?=\s*;)")
+_DECLARES = re.compile(r"(?<=[;{}\n])[ \t]*\b([A-Za-z_]\w*)\s*\(\s*(\w+)\s*\)(?=\s*;)")
+_TYPED = re.compile(r"\s*(\w+)\s*\(?\s*(\w+)\s*\)?\s*")
 _LEVELS = 4  # of macros over macros
 
 Definition = tuple[tuple[str, ...], str]  # a macro's parameters, and its body
@@ -90,6 +92,17 @@ class Macros:
                 known = self.operation(match[1], given, text.path, names)
                 if known:
                     found[match.start()] = known
+        return found
+
+    def declarations(self, text: CText, types: dict[str, str]) -> dict[int, str]:
+        """Where a file has macros that declare locks or condition variables, and what they say.
+        `types`: other names of these types."""
+        known, found = types | {name: name for name in TYPES}, {}
+        for match in _DECLARES.finditer(text.code):
+            macro = self._holds(match[1]) if match[1] in self.definitions else None
+            body = _TYPED.fullmatch(macro[1]) if macro and len(macro[0]) == 1 else None
+            if body and body[2] == macro[0][0] and body[1] in known:
+                found[match.start(1)] = f"{known[body[1]]} {match[2]}"
         return found
 
     def bare_names(self, text: CText, names: Names) -> dict[int, Template]:

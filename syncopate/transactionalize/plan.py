@@ -14,7 +14,6 @@ from syncopate.transactionalize import (
     indirect,
     lent,
     locks,
-    pointers,
     sections,
     wordlocks,
 )
@@ -120,6 +119,10 @@ def make(
     plan.operations = [op for op in everywhere if not op.inner]
     plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
+    plan.stays = {  # what a pointer may mean
+        name for name in {use.name for use in plan.uses}
+        if conditions.used_otherwise(name, plan.uses, program.texts)
+    }  # fmt: skip
     _keep_what_is_not_understood(plan, program, everywhere, written)
     _keep_what_is_timed(plan, program, everywhere)
     _keep_what_macros_hide(plan, everywhere, hidden)
@@ -129,10 +132,7 @@ def make(
     _keep_what_processes_share(plan, program, everywhere)
     does = effects.of(program.texts)
     _keep_what_is_lent(plan, program, everywhere, does)
-    for file, line, name in written.pointers:
-        for key in {op.key for op in plan.operations}:
-            plan.words.discard(key)
-            plan.keep(key, file, line, f"{name} may be called for it through a pointer")
+    _keep_what_pointers_lock(plan, program, written)
     plan.pointed = [op for op in everywhere if op.may]
     wordlocks.settle(plan)
     _form_sections(plan, found, hidden, sections.without_return(program.texts), does)
@@ -166,18 +166,24 @@ def _keep_what_is_not_understood(plan: Plan, program: Program, everywhere, writt
                 plan.keep(one, text.path, text.line(at), "Coccinelle does not understand this use")
 
 
+def _keep_what_pointers_lock(plan: Plan, program: Program, written) -> None:
+    """Locks that a function may be called for whose address is taken: any, or the one that a
+    thread's handler is given with it."""
+    keys = {op.key for op in plan.operations}
+    for file, line, name, mutex in written.pointers:
+        text = program.texts[file]
+        at = text.offset(line, 0)
+        for key in keys if mutex is None else locks.possible(mutex, text, at, keys, program.texts):
+            plan.words.discard(key)
+            plan.keep(key, file, line, f"{name} may be called for it through a pointer")
+
+
 def _keep_what_is_timed(plan: Plan, program: Program, everywhere: list[Operation]) -> None:
     """Locks that are also taken with a time limit, which neither transactions nor words have."""
-    keys, graph = {op.key for op in everywhere}, None
+    keys = {op.key for op in everywhere}
     for text in program.texts.values():
         for at, mutex in locks.timed(text):
-            key = locks.key_of(mutex, None)
-            names: set[str] | None = {key}
-            if key.startswith("?") and not key.startswith("?."):
-                graph = graph or pointers.Pointers(program.texts)
-                names = graph.meant(text, at, mutex)
-            ends = {name.rsplit(".", 1)[-1] for name in names or ()}
-            for one in {k for k in keys if names is None or k.rsplit(".", 1)[-1] in ends}:
+            for one in locks.possible(mutex, text, at, keys, program.texts):
                 plan.keep(one, text.path, text.line(at), "is locked with a time limit")
 
 

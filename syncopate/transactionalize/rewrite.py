@@ -33,6 +33,7 @@ from syncopate.transactionalize.program import CompilerError, Program
 from syncopate.transactionalize.stages import LIBRARY, Stage
 
 _DECLARED = re.compile(r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[;{]")
+_STATIC = re.compile(r"static\b")
 _PTHREAD_COND = re.compile(r"\bpthread_cond_t\b")
 _ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
 
@@ -384,7 +385,8 @@ class Rewriter:
             attribute = f"__attribute__(({self._attribute(title)})) "
             for text in self.program.texts.values():
                 for at in _declarations(text, name) if own in ("", text.path) else ():
-                    edits[text.path].insert(at, attribute)
+                    if own or not _STATIC.match(text.code, at):  # another one of that name
+                        edits[text.path].insert(at, attribute)
         for kind in self.types:
             safe = all(self._attribute(t) == "transaction_safe" for t in kind.targets)
             word = "transaction_safe" if safe else "transaction_callable"

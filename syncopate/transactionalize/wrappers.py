@@ -5,6 +5,7 @@ said (Written.original)."""
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -44,6 +45,9 @@ _INITIAL_VALUE = re.compile(r"\{.*?\}|=[^,]*", re.S)
 _MAY_FAIL = re.compile(
     r"\w*ERRORCHECK\w*|\bpthread_mutexattr_set(?:robust|protocol)\w*|\bEDEADLK\b"
 )
+_HANDLER = re.compile(  # what a thread that is cancelled calls, with its argument
+    r"\bpthread_cleanup_push\s*\(\s*(?:\([\s\w*()]*\)\s*)?&?\s*(\w+)\s*,"
+)
 _NEVER_FAILS = r"pthread_(?:(?:mutex|spin)_(?:un)?lock|rwlock_(?:rdlock|wrlock|unlock))\s*\("
 _TYPEDEF = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 
@@ -65,7 +69,8 @@ class Written:
     inlined: set[str] = field(default_factory=set)  # functions whose calls are written out
     # Functions that stay: name -> ("lock" or "unlock", the mutex as they write it)
     kept: dict[str, tuple[str, str]] = field(default_factory=dict)
-    pointers: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, function
+    # Where a function is named without a call: file, line, function, and the mutex that it gets.
+    pointers: list[tuple[str, int, str, str | None]] = field(default_factory=list)
     names: Names | None = None
 
 
@@ -84,14 +89,20 @@ def write_out(texts: dict[str, str], active_macros) -> Written:
             break
     types = _types(sources, active_macros)
     results = not any(_MAY_FAIL.search(text.code) for text in sources.values())
+    other_names = _Variables(sources, active_macros)
     for path, text in sources.items():
-        variables = _variables(path, sources, active_macros)
-        checks = macros.checks(text, names) | macros.bare_names(text, names)
+        variables = other_names.of(path)
+        uses = macros.checks(text, names) | macros.bare_names(text, names)
+        stands_for = {at: f"{one.function}({one.mutex})" for at, one in uses.items()}
+        stands_for |= macros.declarations(text, types)
         written.texts[path], written.original[path] = _write(
-            text, names.of_file(path), types, variables, results, checks
+            text, names.of_file(path), types, variables, results, stands_for
         )
     written.names = names
-    known = {*PTHREAD, *LIKE_MUTEX, *written.inlined, *written.kept}
+    known = {name: True for name in (*PTHREAD, *LIKE_MUTEX)}
+    for name in (*written.inlined, *written.kept):
+        of = names.get("", name)
+        known[name] = bool(of and of.parameters and of.mutex in (of.parameters[0], name))
     written.pointers = [
         place for text in sources.values() for place in _addresses(text, known, understood)
     ]
@@ -121,38 +132,52 @@ def _types(sources: dict[str, CText], active_macros) -> dict[str, str]:
         known |= new
 
 
-def _variables(path: str, sources: dict[str, CText], active_macros) -> dict[str, str]:
-    """Other names that a file has for locks and condition variables, by macro: of those, or of
-    members, that are declared. Its own definition holds, else the only one, else the compiler's."""
-    declares, declared = declarations_of(*TYPES), set()
-    bodies: dict[str, set[str]] = {}
-    for text in sources.values():
-        for match in declares.finditer(text.code):
-            declared |= set(re.findall(r"\w+", _INITIAL_VALUE.sub("", match[1])))
-    own = {name: {body} for name, body in _objects(sources[path])}
-    for text in sources.values():
-        for name, body in _objects(text):
-            bodies.setdefault(name, set()).add(body)
-    several = {name for name, all_of in (bodies | own).items() if len(all_of) > 1}
-    active = active_macros() if several or not bodies else {}
-    meant = {
-        name: active.get(name, name).removeprefix(name).strip() if name in several
-        else next(iter(all_of))
-        for name, all_of in (bodies | own).items()
-    }  # fmt: skip
-    found: dict[str, str] = {}
-    while True:
-        new = {
-            name: _renamed(body, found)
-            for name, body in meant.items()
-            if name not in found
-            and (match := _PLACE.fullmatch(body))
-            and match[1] != name
-            and (match[1] in declared or match[1] in found)
-        }
-        if not new:
-            return found
-        found |= new
+class _Variables:
+    """Other names for locks and condition variables, by macro: of those, or of members, that are
+    declared."""
+
+    def __init__(self, sources: dict[str, CText], active_macros):
+        declares, self._declared = declarations_of(*TYPES), set()
+        for text in sources.values():
+            for match in declares.finditer(text.code):
+                self._declared |= set(re.findall(r"\w+", _INITIAL_VALUE.sub("", match[1])))
+        self._own = {path: _objects(text) for path, text in sources.items()}
+        self._bodies: dict[str, set[str]] = {}
+        for path in sources:
+            for name, body in self._own[path]:
+                self._bodies.setdefault(name, set()).add(body)
+        self._active = active_macros
+
+    def of(self, path: str) -> dict[str, str]:
+        """Those of a file. Its own definition holds, else the only one, else the compiler's."""
+        bodies = self._bodies | {name: {body} for name, body in self._own[path]}
+        several = {name for name, all_of in bodies.items() if len(all_of) > 1}
+        active = self._active() if several or not self._bodies else {}
+        meant = {}
+        for name, all_of in bodies.items():
+            body = next(iter(all_of))
+            if name in several:
+                body = active.get(name, name).removeprefix(name).strip()
+            place = _place(body)
+            if place and place != name:
+                meant[name] = (body, place)
+        found: dict[str, str] = {}
+        while True:
+            new = {
+                name: _renamed(body, found)
+                for name, (body, place) in meant.items()
+                if name not in found and (place in self._declared or place in found)
+            }
+            if not new:
+                return found
+            found |= new
+
+
+@functools.cache
+def _place(body: str) -> str | None:
+    """The variable or member that a macro's body is a path to."""
+    match = _PLACE.fullmatch(body)
+    return match[1] if match else None
 
 
 def _objects(text: CText) -> list[tuple[str, str]]:
@@ -275,17 +300,17 @@ def _members(sources: dict[str, CText], structure: str) -> list[str]:
 
 def _write(
     text: CText, known: dict[str, Template], types: dict[str, str], variables: dict[str, str],
-    results: bool, checks: dict[int, Template],
+    results: bool, stands_for: dict[int, str],
 ) -> tuple[str, list[Substitution]]:  # fmt: skip
-    """`results`: whether what locks return can only be 0. `checks`: what macros around calls come
-    to, by where they stand."""
+    """`results`: whether what locks return can only be 0. `stands_for`: what macros around calls,
+    or for declarations, come to, by where they stand."""
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
         for name in sorted(known, key=len, reverse=True)
     ]
     patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
-    checking = {re.match(r"\w+", text.code[at:])[0] for at in checks}
-    patterns += [rf"(?P<checks>\b(?:{'|'.join(sorted(checking))})\b)"] if checks else []
+    macros = {re.compile(r"\w+").match(text.code, at)[0] for at in stands_for}
+    patterns += [rf"(?P<macro>\b(?:{'|'.join(sorted(macros)) or '(?!)'})\b)"]
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
     patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
     calls = "|".join([*spelt, *PTHREAD, "pthread_cond_\\w+"])
@@ -304,12 +329,13 @@ def _write(
             start, end, by = match.start("stored"), match.end(), f"{match['stored']}0; "
             if not _is_statement(text, start, end):
                 continue
-        elif checks and match["checks"] is not None:
-            if start < at or start not in checks:
+        elif match["macro"] is not None:
+            if start < at or start not in stands_for:
                 continue
-            opening = text.code[match.end() :].lstrip()[:1] == "("
+            opening = re.compile(r"\s*\(").match(text.code, match.end())
             end = text.call_end(start) if opening else match.end()
-            by = f"{checks[start].function}({_renamed(checks[start].mutex, variables)})"
+            by = stands_for[start]
+            by = _renamed(by, variables) if text.blocks(start) else by
         elif match.group() in types:
             end, by = match.end(), types[match.group()]
             if match.start() < at or _is_named_here(text, match.start()):
@@ -359,13 +385,20 @@ def _is_named_here(text: CText, at: int) -> bool:
     return bool(made)
 
 
-def _addresses(text: CText, names: set[str], understood: set) -> list[tuple[str, int, str]]:
-    """Where a function that locks is used without a call, but in constants that are understood."""
-    return [
-        (text.path, text.line(match.start()), match.group(1))
-        for match in re.finditer(rf"\b({'|'.join(sorted(names))})\b(?!\s*\()", text.code)
-        if (text.path, match.start()) not in understood and not _is_variable(text, match)
-    ]
+def _addresses(text: CText, known: dict[str, bool], understood: set) -> list[tuple]:
+    """Where a function that locks is used without a call, but in constants that are understood.
+    `known`: whether it locks its first argument."""
+    handlers = {}
+    for match in _HANDLER.finditer(text.code):
+        given = text.arguments(match.start())
+        if text.blocks(match.start()) and len(given) == 2:
+            handlers[match.end(1)] = given[1]
+    found = []
+    for match in re.finditer(rf"\b({'|'.join(sorted(known))})\b(?!\s*\()", text.code):
+        if (text.path, match.start()) not in understood and not _is_variable(text, match):
+            mutex = handlers.get(match.end()) if known[match[1]] else None
+            found.append((text.path, text.line(match.start()), match[1], mutex))
+    return found
 
 
 def _is_variable(text: CText, match: re.Match) -> bool:

@@ -128,3 +128,99 @@ static void once(void) {{
     assert (
         run_rewritten(tmp_path / "out", ["p.c"], tmp_path / "rewritten") == expected == "9000 0\n"
     )
+
+
+HANDLED = """\
+struct queue { pthread_mutex_t lock; long n; } queues[2];
+pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER, fixed = PTHREAD_MUTEX_INITIALIZER;
+static void unlock_it(void* it) { pthread_mutex_unlock(it); }
+static void pushed(pthread_mutex_t* of) {
+  PUSH;
+  pthread_mutex_lock(&m);
+  n++;
+  pthread_cleanup_pop(1);
+}
+static void once(void) {
+  pushed(&fixed);
+  pthread_mutex_lock(&other); queues[1].n++; pthread_mutex_unlock(&other);
+  pthread_mutex_lock(&fixed); queues[1].n--; pthread_mutex_unlock(&fixed);
+  pthread_mutex_lock(&queues[0].lock); queues[0].n++; pthread_mutex_unlock(&queues[0].lock);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("push", "stay"),
+    [
+        ("pthread_cleanup_push((void*)pthread_mutex_unlock, &m)", {"m"}),
+        ("pthread_cleanup_push((void (*)(void*))pthread_mutex_unlock, (void*)&m)", {"m"}),
+        ("pthread_cleanup_push(unlock_it, &m)", {"m"}),
+        ("pthread_cleanup_push((void*)pthread_mutex_unlock, malloc(64))", None),
+        ("pthread_cleanup_push((void*)pthread_mutex_unlock, of)", {"m", "fixed"}),
+        (
+            "void (*f)(void*) = (void*)pthread_mutex_unlock; pthread_cleanup_push(f, &m)",
+            None,
+        ),
+    ],
+)
+def test_what_a_cancelled_threads_handler_unlocks(tmp_path, push, stay):
+    """Only the lock that it is given may be meant; an unknown one may be any."""
+    (tmp_path / "p.c").write_text(HEAD + LOCKED + HANDLED.replace("PUSH", push) + MAIN)
+    done = transactionalize("--atomic", "--json", tmp_path / "j", tmp_path / "p.c", "-o", tmp_path)
+    assert done.returncode == 3, done.stderr
+    locks = json.loads((tmp_path / "j").read_text())["locks"]
+    assert {name for name, lock in locks.items() if not lock["rewritten"]} == (stay or {*locks})
+
+
+DECLARED = """\
+#ifdef SOME_OTHER_SYSTEM
+#define MUTEX(name) other_mutex (name)
+#define COND(name) other_condition (name)
+#else
+#define MUTEX(name) pthread_mutex_t (name)
+#define COND(name) pthread_cond_t (name)
+#endif
+struct part {
+  MUTEX(lock);
+    COND(ready); long n, is_ready;
+} part;
+MUTEX(of_file); COND(stays);
+static void* setter(void* none) {
+  pthread_mutex_lock(&part.lock); part.is_ready = 1; pthread_cond_signal(&part.ready);
+  pthread_mutex_unlock(&part.lock);
+  pthread_mutex_lock(&of_file); n++; pthread_cond_signal(&stays); pthread_mutex_unlock(&of_file);
+  return none;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_cond_t* pointed = &stays;
+  pthread_mutex_init(&part.lock, 0); pthread_cond_init(&part.ready, 0);
+  pthread_mutex_init(&of_file, 0); pthread_cond_init(&stays, 0);
+  pthread_create(&thread, 0, setter, 0);
+  pthread_mutex_lock(&part.lock);
+  while (!part.is_ready)
+    pthread_cond_wait(&part.ready, &part.lock);
+  pthread_mutex_unlock(&part.lock);
+  pthread_mutex_lock(&of_file); while (!n) pthread_cond_wait(pointed, &of_file);
+  pthread_mutex_unlock(&of_file);
+  pthread_join(thread, 0);
+  printf("%ld %ld\\n", part.is_ready, n);
+}
+"""
+
+
+def test_macros_that_declare(tmp_path):
+    (tmp_path / "p.c").write_text(HEAD + DECLARED)
+    done = transactionalize(
+        "--atomic", "--json", tmp_path / "j", "-o", tmp_path / "out", tmp_path / "p.c"
+    )
+    locks = json.loads((tmp_path / "j").read_text())["locks"]
+    assert locks["part.lock"]["rewritten"] == 2 and locks["of_file"]["rewritten"] == 0, done.stderr
+    written = (tmp_path / "out/p.c").read_text()
+    assert (
+        "MUTEX(of_file); COND(stays);" in written
+        and "pthread_cond_signal(&stays)" in written
+        and "tm_cond ready; long n" in written
+    )
+    expected = run(tmp_path, ["p.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["p.c"], tmp_path / "rewritten") == expected == "1 1\n"

@@ -237,3 +237,19 @@ def test_lines_in_comments_are_no_directives(tmp_path):
     assert done.returncode == 0 and "m: 1 sections, a word" in done.stderr, done.stderr
     lines = (tmp_path / "out/p.c").read_text().splitlines()
     assert lines[1].startswith("#include <syncopate/tm/") and lines.index("@code") > 2
+
+
+def test_a_static_function_of_the_same_name_is_another(tmp_path):
+    (tmp_path / "other.c").write_text("static long count(long k) { return k - 1; }\n"
+                                      "long less(long k) { return count(k); }\n")  # fmt: skip
+    (tmp_path / "count.c").write_text("long count(long k) { return k + 1; }\n")
+    (tmp_path / "p.c").write_text(
+        "#include <pthread.h>\nlong count(long);\nlong n;\n"
+        "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+        "void f(void) { pthread_mutex_lock(&m); n = count(n); pthread_mutex_unlock(&m); }\n"
+    )
+    files = [tmp_path / name for name in ("other.c", "count.c", "p.c")]
+    done = transactionalize("--atomic", "-o", tmp_path / "out", *files)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/other.c").read_text() == (tmp_path / "other.c").read_text()
+    assert "transaction_safe" in (tmp_path / "out/count.c").read_text()

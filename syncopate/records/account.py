@@ -259,7 +259,10 @@ def lines(results: dict) -> list[str]:
     large = [(state, ns) for state, ns in account["parts"].items() if ns >= LARGE * total]
     small = sum(ns for _, ns in account["parts"].items()) - sum(ns for _, ns in large)
     large.sort(key=lambda part: -part[1])
-    found = [f"{percent(ns / total):>7}  {duration(ns):>8}  {WHAT[state]}" for state, ns in large]
+    found = [
+        f"{percent(ns / total):>7}  {duration(ns):>8}  {_what(state, results)}"
+        for state, ns in large
+    ]
     if small:
         found.append(f"{percent(small / total):>7}  {duration(small):>8}  all else")
     if account["too_much_ns"] > LARGE * total:
@@ -270,6 +273,11 @@ def lines(results: dict) -> list[str]:
     if account["why_unexplained"] and account["parts"]["unexplained"] >= LARGE * total:
         found.append(f"Unexplained, since {account['why_unexplained']}")
     return found
+
+
+def _what(state: str, results: dict) -> str:
+    has_turns = any(lock["object"] == "turn" for lock in results.get("locks", ()))
+    return WHAT[state] + ", and for turns (`ordered`)" * (state == "barrier" and has_turns)
 
 
 def perhaps_other(results: dict) -> str:

@@ -15,6 +15,7 @@ from syncopate.records.recordformat import (
     CREATED,
     FUTEX,
     MUTEX,
+    OBJECT_NAMES,
     SEMAPHORE,
     THREAD,
     YIELD,
@@ -232,6 +233,13 @@ def is_region(lock: Lock) -> bool:
 def is_turn(lock: Lock) -> bool:
     """Whether threads wait there for an iteration's turn, and not for each other."""
     return lock.object == BARRIER and lock.type == TURN
+
+
+def object_name(kind: int, locks: Sequence[Lock]) -> str:
+    """What locks of that kind and of one name are: those of recordformat, and "turn"."""
+    if locks and is_turn(locks[0]):
+        return "turn"
+    return OBJECT_NAMES.get(kind, "unknown")
 
 
 def is_region_of_gnu(lock: Lock) -> bool:

@@ -17,10 +17,9 @@ from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signa
 from syncopate.records.difference import ways
 from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.members import MOST_LOCKS, Members
-from syncopate.records.naming import is_region, telling, telling_on, wrapper_frames
+from syncopate.records.naming import is_region, object_name, telling, telling_on, wrapper_frames
 from syncopate.records.notes import Notes
 from syncopate.records.openwaits import OpenWaits
-from syncopate.records.recordformat import OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.teamfigures import TeamFigures
 from syncopate.records.transactionsites import Sites
@@ -158,7 +157,7 @@ class Results:
             "called": group.name.text,
             "place": group.name.place,
             "site": group.name.site,
-            "object": OBJECT_NAMES.get(group.object, "unknown"),
+            "object": object_name(group.object, group.locks),
             "members": max(1, len(group.locks)),
             "addresses": [
                 f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT] if lock.address

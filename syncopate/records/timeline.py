@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordformat import KIND_NAMES, OBJECT_NAMES
+from syncopate.records.naming import object_name
+from syncopate.records.recordformat import KIND_NAMES
 
 
 class Span(NamedTuple):
@@ -32,7 +33,7 @@ def _called(analysis: Analysis, lock: int) -> str:
     group = analysis.group_of.get(lock)
     if group is None:
         return f"lock #{lock}"
-    kind = OBJECT_NAMES.get(group.object, "unknown")
+    kind = object_name(group.object, group.locks)
     return group.name.text if kind == "mutex" else f"{group.name.text} ({kind})"
 
 

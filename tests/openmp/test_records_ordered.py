@@ -54,8 +54,10 @@ def recorded(folder, program, *options):
     done = run_cli("record", "--omp", *options, "-q", "-o", record, "--", program)
     assert (done.returncode, done.stderr) == (0, "")
     (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    shown = run_cli("report", record).stdout
+    assert "\nTurns of loops' iterations (`ordered`: not lost to locks)\n" in shown
     assert not any("`ordered`" in note for note in results["notes"])
-    return {lock["name"]: lock for lock in results["locks"] if lock["object"] == "barrier"}
+    return {lock["name"]: lock for lock in results["locks"] if lock["object"] == "turn"}
 
 
 def turns_in(locks, function):

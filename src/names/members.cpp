@@ -18,18 +18,49 @@ std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
   return type;
 }
 
-// A class that is described in a unit of its own (-fdebug-types-section), of which this one has no
-// more than the signature.
-Dwarf_Die described(Dwarf_Die type) {
+bool is_aggregate(Dwarf_Die* type) {
+  const int tag = dwarf_tag(type);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+const char* name_of(Dwarf_Die* die) {
+  const char* name = dwarf_diename(die);
+  return name ? name : "";
+}
+
+// A type's name with those of the namespaces and classes around it.
+std::string full_name(Dwarf_Die* type) {
+  std::string name = name_of(type);
+  // In a unit of its own a type is beside the namespaces that its declaration is in.
+  Dwarf_Attribute attribute;
+  Dwarf_Die declaration = *type;
+  dwarf_formref_die(dwarf_attr(type, DW_AT_specification, &attribute), &declaration);
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &scopes);
+  for (int i = 1; i < count; i++) {
+    const int tag = dwarf_tag(&scopes[i]);
+    if (tag == DW_TAG_namespace || is_aggregate(&scopes[i]))
+      name = std::string(*name_of(&scopes[i]) ? name_of(&scopes[i]) : "(anonymous namespace)") +
+             "::" + name;
+  }
+  free(scopes);
+  return name;
+}
+
+// A class of which this unit has a declaration alone: it is described in a unit of its own
+// (-fdebug-types-section), or beside its virtual functions.
+Dwarf_Die described(Dwarf_Die type, const definitions& known) {
   Dwarf_Attribute attribute;
   Dwarf_Die elsewhere;
-  const bool is_elsewhere =
-      dwarf_attr(&type, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &elsewhere);
-  return is_elsewhere ? elsewhere : type;
+  if (dwarf_attr(&type, DW_AT_signature, &attribute))
+    return dwarf_formref_die(&attribute, &elsewhere) ? elsewhere : type;
+  if (!dwarf_hasattr(&type, DW_AT_declaration)) return type;
+  const auto found = known.find(full_name(&type));
+  return found == known.end() || !found->second ? type : *found->second;
 }
 
 // Without typedef, const, volatile and the like. Returns: nothing where it has no end.
-std::optional<Dwarf_Die> peeled(Dwarf_Die type) {
+std::optional<Dwarf_Die> peeled(Dwarf_Die type, const definitions& known) {
   for (int i = 0; i < deepest; i++) {
     switch (dwarf_tag(&type)) {
       case DW_TAG_typedef:
@@ -41,7 +72,7 @@ std::optional<Dwarf_Die> peeled(Dwarf_Die type) {
         type = *next;
         break;
       }
-      default: return described(type);
+      default: return described(type, known);
     }
   }
   return {};
@@ -70,10 +101,10 @@ std::uint64_t elements(Dwarf_Die* array) {
 }
 
 // (dwarf_aggregate_size() does not know of elements that another unit describes.)
-std::uint64_t size_of(Dwarf_Die type) {
+std::uint64_t size_of(Dwarf_Die type, const definitions& known) {
   std::uint64_t count = 1;
   for (int i = 0; i < deepest; i++) {
-    const auto plain = peeled(type);
+    const auto plain = peeled(type, known);
     if (!plain) return 0;
     Dwarf_Die of = *plain;
     Dwarf_Word size;
@@ -87,21 +118,11 @@ std::uint64_t size_of(Dwarf_Die type) {
 }
 
 // 0 of what is no array.
-std::uint64_t element_size(Dwarf_Die type) {
-  auto plain = peeled(type);
+std::uint64_t element_size(Dwarf_Die type, const definitions& known) {
+  auto plain = peeled(type, known);
   if (!plain || dwarf_tag(&*plain) != DW_TAG_array_type) return 0;
   const auto element = type_of(&*plain);
-  return element ? size_of(*element) : 0;
-}
-
-bool is_aggregate(Dwarf_Die* type) {
-  const int tag = dwarf_tag(type);
-  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
-}
-
-const char* name_of(Dwarf_Die* die) {
-  const char* name = dwarf_diename(die);
-  return name ? name : "";
+  return element ? size_of(*element, known) : 0;
 }
 
 // Names that programs may not use are the library's own: what a std::mutex is made of says nothing.
@@ -130,19 +151,19 @@ void declared(Dwarf_Die* die, place& found) {
 // Adds the members that lead to `offset` in a value of `type`, down to one of at most `bytes`.
 // `base`, if given, becomes the class that has the first member: a base class, where it is one's.
 bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& found, int depth,
-             Dwarf_Die* base) {
-  const auto plain = peeled(type);
+             Dwarf_Die* base, const definitions& known) {
+  const auto plain = peeled(type, known);
   if (!plain || depth > deepest) return false;
   Dwarf_Die of = *plain;
-  const std::uint64_t size = size_of(of);
+  const std::uint64_t size = size_of(of, known);
   if (offset >= size) return false;
   if (offset == 0 && size <= bytes) return true;
   if (dwarf_tag(&of) == DW_TAG_array_type) {
     const auto element = type_of(&of);
-    const std::uint64_t each = element ? size_of(*element) : 0;
+    const std::uint64_t each = element ? size_of(*element, known) : 0;
     if (!each) return false;
     found.members += "[" + std::to_string(offset / each) + "]";
-    return descend(*element, offset % each, bytes, found, depth + 1, nullptr);
+    return descend(*element, offset % each, bytes, found, depth + 1, nullptr, known);
   }
   if (!is_aggregate(&of)) return false;
   Dwarf_Die child;
@@ -160,20 +181,21 @@ bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& f
       continue;  // a static member
     }
     const auto part = type_of(&child);
-    if (!part || offset < at || offset - at >= size_of(*part)) continue;
+    if (!part || offset < at || offset - at >= size_of(*part, known)) continue;
     if (tag == DW_TAG_inheritance) {
-      if (base) *base = peeled(*part).value_or(*part);
-      return descend(*part, offset - at, bytes, found, depth + 1, base);
+      if (base) *base = peeled(*part, known).value_or(*part);
+      return descend(*part, offset - at, bytes, found, depth + 1, base, known);
     }
     // What a std::array consists of is its elements, which have no other name.
     const bool is_inside = is_reserved(name_of(&child));
-    if (is_inside && element_size(*part) < bytes) return offset == 0;
+    if (is_inside && element_size(*part, known) < bytes) return offset == 0;
     place inner = found;
     if (*name_of(&child) && !is_inside) {
       inner.members += std::string(".") + name_of(&child);
       declared(&child, inner);
     }
-    if (!descend(*part, offset - at, bytes, inner, depth + 1, *name_of(&child) ? nullptr : base)) {
+    if (!descend(*part, offset - at, bytes, inner, depth + 1, *name_of(&child) ? nullptr : base,
+                 known)) {
       if (is_union) continue;
       return false;
     }
@@ -192,34 +214,16 @@ std::optional<Dwarf_Addr> entry_of(Dwarf_Die* function) {
   return {};
 }
 
-// A type's name with those of the namespaces and classes around it.
-std::string full_name(Dwarf_Die* type) {
-  std::string name = name_of(type);
-  // In a unit of its own a type is beside the namespaces that its declaration is in.
-  Dwarf_Attribute attribute;
-  Dwarf_Die declaration = *type;
-  dwarf_formref_die(dwarf_attr(type, DW_AT_specification, &attribute), &declaration);
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&declaration, &scopes);
-  for (int i = 1; i < count; i++) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (tag == DW_TAG_namespace || is_aggregate(&scopes[i]))
-      name = std::string(*name_of(&scopes[i]) ? name_of(&scopes[i]) : "(anonymous namespace)") +
-             "::" + name;
-  }
-  free(scopes);
-  return name;
-}
-
-std::optional<place> member(Dwarf_Die pointer, std::uint64_t offset, std::uint64_t bytes) {
+std::optional<place> member(Dwarf_Die pointer, std::uint64_t offset, std::uint64_t bytes,
+                            const definitions& known) {
   const auto target = type_of(&pointer);
-  const auto plain = target ? peeled(*target) : std::nullopt;
+  const auto plain = target ? peeled(*target, known) : std::nullopt;
   if (!plain) return {};
   Dwarf_Die of = *plain;
   if (!is_aggregate(&of)) return {};
   Dwarf_Die holder = of;
   place found;
-  if (!descend(of, offset, bytes, found, 0, &holder) || found.members.empty()) return {};
+  if (!descend(of, offset, bytes, found, 0, &holder, known) || found.members.empty()) return {};
   std::string type = full_name(*name_of(&holder) ? &holder : &of);
   if (!*name_of(&holder)) {
     Dwarf_Die named = *target;  // struct { ... } as a typedef calls it
@@ -237,8 +241,9 @@ bool is_pointer(Dwarf_Die* type) {
 
 // The pointer or reference that lies at `offset` in a value of `type`. An empty class seems to have
 // it, too, so that several ways are looked at: of at most `left` types.
-std::optional<Dwarf_Die> pointer_at(Dwarf_Die type, std::uint64_t offset, int& left) {
-  const auto plain = peeled(type);
+std::optional<Dwarf_Die> pointer_at(Dwarf_Die type, std::uint64_t offset, int& left,
+                                    const definitions& known) {
+  const auto plain = peeled(type, known);
   if (!plain || left-- <= 0) return {};
   Dwarf_Die of = *plain;
   if (is_pointer(&of)) return offset == 0 ? plain : std::nullopt;
@@ -251,8 +256,8 @@ std::optional<Dwarf_Die> pointer_at(Dwarf_Die type, std::uint64_t offset, int& l
     if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
     const auto at = number(&child, DW_AT_data_member_location);
     const auto part = type_of(&child);
-    if (!at || !part || offset < *at || offset - *at >= size_of(*part)) continue;
-    if (auto found = pointer_at(*part, offset - *at, left)) return found;
+    if (!at || !part || offset < *at || offset - *at >= size_of(*part, known)) continue;
+    if (auto found = pointer_at(*part, offset - *at, left, known)) return found;
   } while (dwarf_siblingof(&child, &child) == 0);
   return {};
 }
@@ -260,15 +265,15 @@ std::optional<Dwarf_Die> pointer_at(Dwarf_Die type, std::uint64_t offset, int& l
 // Of what a pointer points to, the member at the last offset; before that, at each offset there is
 // a pointer to what the next one is in.
 std::optional<place> member(Dwarf_Die pointer, const std::vector<std::uint64_t>& offsets,
-                            std::uint64_t bytes) {
+                            std::uint64_t bytes, const definitions& known) {
   for (std::size_t i = 0; i + 1 < offsets.size(); i++) {
     const auto target = type_of(&pointer);
     int left = most_types;
-    const auto next = target ? pointer_at(*target, offsets[i], left) : std::nullopt;
+    const auto next = target ? pointer_at(*target, offsets[i], left, known) : std::nullopt;
     if (!next) return {};
     pointer = *next;
   }
-  return offsets.empty() ? std::nullopt : member(pointer, offsets.back(), bytes);
+  return offsets.empty() ? std::nullopt : member(pointer, offsets.back(), bytes, known);
 }
 
 }  // namespace
@@ -278,16 +283,16 @@ members::members(Dwarf* dwarf) {
   Dwarf_Die die, split;
   std::uint8_t kind;
   while (dwarf && dwarf_get_units(dwarf, unit, &unit, nullptr, &kind, &die, &split) == 0)
-    collect(kind == DW_UT_skeleton && dwarf_tag(&split) ? &split : &die, 0);
+    collect(kind == DW_UT_skeleton && dwarf_tag(&split) ? &split : &die, "", 0);
 }
 
 std::optional<place> members::variable(std::uint64_t address, std::uint64_t bytes) {
   for (auto& [start, die] : variables_) {
     const auto type = type_of(&die);
-    if (!type || address < start || address - start >= size_of(*type)) continue;
+    if (!type || address < start || address - start >= size_of(*type, classes_)) continue;
     place found;
     declared(&die, found);
-    if (descend(*type, address - start, bytes, found, 0, nullptr)) return found;
+    if (descend(*type, address - start, bytes, found, 0, nullptr, classes_)) return found;
   }
   return {};
 }
@@ -302,7 +307,7 @@ std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
   do {
     if (dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
     const auto type = type_of(&child);
-    const auto plain = type ? peeled(*type) : std::nullopt;
+    const auto plain = type ? peeled(*type, classes_) : std::nullopt;
     if (!plain) return {};
     Dwarf_Die of = *plain;
     const int tag = dwarf_tag(&of);
@@ -311,14 +316,14 @@ std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
     if (!points && tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return {};
     if (tag == DW_TAG_base_type) {
       const auto encoding = number(&of, DW_AT_encoding);
-      if (size_of(of) > 8 || !encoding || *encoding == DW_ATE_float) return {};
+      if (size_of(of, classes_) > 8 || !encoding || *encoding == DW_ATE_float) return {};
     }
-    if (index++ == wanted) return points ? member(of, offsets, bytes) : std::nullopt;
+    if (index++ == wanted) return points ? member(of, offsets, bytes, classes_) : std::nullopt;
   } while (dwarf_siblingof(&child, &child) == 0);
   return {};
 }
 
-void members::collect(Dwarf_Die* parent, int depth) {
+void members::collect(Dwarf_Die* parent, const std::string& scope, int depth) {
   Dwarf_Die child;
   if (depth > deepest || dwarf_child(parent, &child)) return;
   do {
@@ -326,14 +331,28 @@ void members::collect(Dwarf_Die* parent, int depth) {
       case DW_TAG_variable: add_variable(child); break;
       case DW_TAG_subprogram: {
         if (const auto entry = entry_of(&child)) functions_.emplace(*entry, child);
-        collect(&child, depth + 1);
+        collect(&child, "?", depth + 1);
         break;
       }
       case DW_TAG_namespace:
-      case DW_TAG_lexical_block: collect(&child, depth + 1); break;
+        collect(&child, *name_of(&child) ? scope + name_of(&child) + "::" : "?", depth + 1);
+        break;
+      case DW_TAG_structure_type:
+      case DW_TAG_class_type: add_class(child, scope); break;
+      case DW_TAG_lexical_block: collect(&child, "?", depth + 1); break;
       default: break;
     }
   } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// Only those with virtual functions are left out of other units. What has no name that all units
+// share ("?") is of its unit; of one name with several sizes it is not known which one is meant.
+void members::add_class(Dwarf_Die die, const std::string& scope) {
+  if (scope.starts_with('?') || !dwarf_hasattr(&die, DW_AT_containing_type) ||
+      dwarf_hasattr(&die, DW_AT_declaration))
+    return;
+  const auto [at, is_new] = classes_.try_emplace(scope + name_of(&die), die);
+  if (!is_new && at->second && size_of(*at->second, {}) != size_of(die, {})) at->second.reset();
 }
 
 void members::add_variable(Dwarf_Die die) {

@@ -17,6 +17,9 @@ struct place {
   int line = 0;
 };
 
+// Classes by their full name; nothing where several have it.
+using definitions = std::unordered_map<std::string, std::optional<Dwarf_Die>>;
+
 class members {
  public:
   explicit members(Dwarf* dwarf);
@@ -30,10 +33,12 @@ class members {
                                  const std::vector<std::uint64_t>& offsets);
 
  private:
-  void collect(Dwarf_Die* parent, int depth);
+  void collect(Dwarf_Die* parent, const std::string& scope, int depth);
+  void add_class(Dwarf_Die die, const std::string& scope);
   void add_variable(Dwarf_Die die);
 
   std::unordered_map<std::uint64_t, Dwarf_Die> variables_, functions_;
+  definitions classes_;
 };
 
 }  // namespace syncopate::names

@@ -330,3 +330,57 @@ def test_deadlocks_and_open_waits_are_told_by_members(tmp_path):
     for text in (sentence, waits):
         assert "accounts[1].guard" in text and "accounts[2].guard" in text
         assert "accounts+0x" not in text
+
+
+SHAPES = {
+    "store.h": r"""
+#include <mutex>
+class Store {
+ public:
+  virtual ~Store();
+  virtual void open();
+  void put(long x);
+ private:
+  long size_ = 0;
+  std::mutex store_mutex_;
+};
+""",
+    "store.cpp": '#include "store.h"\nStore::~Store() {}\nvoid Store::open() {}\n',
+    "put.cpp": r"""
+#include "store.h"
+#include <unistd.h>
+[[gnu::noinline]] void Store::put(long x) {
+  std::lock_guard<std::mutex> held(store_mutex_);
+  size_ += x;
+  usleep(500);  // the others wait meanwhile
+}
+""",
+    "main.cpp": r"""
+#include "store.h"
+#include <thread>
+static Store shared;
+int main() {
+  auto* store = new Store;
+  auto puts = [store] { for (int i = 0; i < 20; i++) { store->put(i); shared.put(i); } };
+  std::thread other(puts);
+  puts();
+  other.join();
+}
+""",
+}
+
+
+@pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_members_of_a_class_that_is_described_beside_its_virtual_functions(tmp_path, compiler):
+    """Other files have no more than its declaration in their debug information."""
+    for name, text in SHAPES.items():
+        (tmp_path / name).write_text(text)
+    sources = [tmp_path / name for name in SHAPES if name.endswith(".cpp")]
+    program = compile_c("", tmp_path / "store", "-O1", "-g", "-pthread", "-x", "c++", *sources,
+                        compiler=compiler)  # fmt: skip
+    record = tmp_path / "rec"
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    locks = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
+    members = {each["member"] for each in locks if each["object"] == "mutex" and each["waited_ns"]}
+    assert members == {"Store::store_mutex_", "shared.store_mutex_"}

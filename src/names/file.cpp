@@ -1,6 +1,7 @@
 #include "names/file.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -202,6 +203,12 @@ std::string file::build_id() const {
     text += {digits[bits[i] >> 4], digits[bits[i] & 15]};
   }
   return text;
+}
+
+std::string file::debug_link() const {
+  GElf_Word checksum;
+  const char* const name = dwelf_elf_gnu_debuglink(elf_, &checksum);
+  return name ? name : "";
 }
 
 int file::machine() const {

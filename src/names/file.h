@@ -70,6 +70,8 @@ class file {
   std::uint64_t function_start(std::uint64_t address);
   // The separate file with its debug information; "" where there is none.
   const std::string& debug_file() { return read_symbols(), debug_file_; }
+  // What the file says that file is called, there or not; "" where it says nothing.
+  std::string debug_link() const;
   members& parts();
   // The first file that is not there of those that hold the rest of the debug information
   // (-gsplit-dwarf), as the compiler named it; "" where nothing is missing.

@@ -5,11 +5,12 @@
 // fields separated by tabs, which is empty where nothing is known. Numbers are hexadecimal, a
 // source's LINE is decimal; addresses are those of the link.
 //
-//   h             "syncopate-names 2": who answers, and the number of this list, changed with it
+//   h             "syncopate-names 3": who answers, and the number of this list, changed with it
 //   o PATH        what follows is asked of this file:  BUILD_ID MACHINE, then OFFSET ADDRESS BYTES
 //                 FLAGS of each segment; empty for what is no ELF file
 //   b BUILD_ID    the file with the debug information of a build
 //   g             the separate file with its debug information
+//   l             what the file calls that separate file, there or not
 //   s             the first file with split debug information (.dwo) that is missing
 //   a ADDRESS     FUNCTION FILE LINE of the code there, innermost inlined function first
 //   f ADDRESS     START NAME of the function that a symbol says is there
@@ -84,6 +85,7 @@ void reply(const std::string& question, file& of, answer& to) {
   const std::uint64_t address = std::strtoull(rest, &end, 16);
   switch (question[0]) {
     case 'g': to.text(of.debug_file()); break;
+    case 'l': to.text(of.debug_link()); break;
     case 's': to.text(of.missing_split()); break;
     case 'a':
       for (const frame& each : of.frames(address))
@@ -123,7 +125,7 @@ class conversation {
  public:
   void hear(const std::string& question) {
     answer to;
-    if (question == "h") to.text("syncopate-names 2");
+    if (question == "h") to.text("syncopate-names 3");
     else if (question.starts_with("o ")) open(question.substr(2), to);
     else if (question.starts_with("b ")) to.text(debug_file_of(question.substr(2)));
     else if (current_) reply(question, *current_, to);

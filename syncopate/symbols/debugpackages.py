@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from syncopate.base import boundedtool
 from syncopate.base.shown import shown
@@ -27,15 +27,19 @@ MOST_NAMED = 3  # modules in one line
 SECONDS, MEMORY = 60, 2 << 30
 
 
-def hint(modules: Sequence[str]) -> str:
-    """What to do for names in these files, which are there and have none."""
+def hint(modules: Sequence[str], linked: Mapping[str, str] | None = None) -> str:
+    """What to do for names in these files, which are there and have none. `linked`: what some of
+    them say that the file is called that has their debug information."""
     named = [shown(os.path.basename(path)) for path in modules[:MOST_NAMED]]
     more = f" and {len(modules) - MOST_NAMED} more" if len(modules) > MOST_NAMED else ""
     listed, others = debug_packages(packages_of(modules[:MOST_NAMED]))
     names = " ".join([*listed, *others])
     if others and (archive := _archive()):
         names += f" (from: {archive})"
-    if not names:
+    links = [name for path in modules[:MOST_NAMED] if (name := (linked or {}).get(path))]
+    if not names and links:
+        then = f"put {', '.join(links)} beside that, or build with -g and do not strip"
+    elif not names:
         then = "build with -g and do not strip"
     elif os.environ.get("DEBUGINFOD_URLS"):
         then = f"install {names}: DEBUGINFOD_URLS brought none"

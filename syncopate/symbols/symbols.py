@@ -336,7 +336,9 @@ class Symbolizer:
         """One line that says how to get names of what was only told as an offset in `modules`."""
         named = set(modules)
         known = [m.path for m in self._without_symbols if m.symbol_file and shown(m.path) in named]
-        return hint(sorted(known)) if known else None
+        links = ((path, self.names.ask(path, ["l"])[0]) for path in sorted(known))
+        linked = {path: shown(told[0]) for path, told in links if told and told[0]}
+        return hint(sorted(known), linked) if known else None
 
     def _locate(self, address: int, flag: int) -> tuple[_Module | None, int | None]:
         """The module at a run-time address, and the link-time address there."""

@@ -202,3 +202,19 @@ def test_inlined_functions_are_named_with_their_scopes(tmp_path, compiler):
     functions = [frame["function"] for frame in condition["waiters"][0]["frames"]]
     assert any("std::condition_variable::wait<" in name for name in functions)
     assert any("(anonymous namespace)::Queue::take" in name for name in functions), functions
+
+
+def test_the_file_that_a_stripped_program_misses_is_named(tmp_path):
+    """Put where the report says, it brings the names."""
+    program = built(tmp_path, "g++")
+    separate(program)
+    debug = program.with_suffix(".debug")
+    elsewhere = debug.rename(tmp_path / "elsewhere")
+    found = report(program)
+    (note,) = (note for note in found["notes"] if "no symbols of table" in note)
+    assert note == (
+        "no symbols of table: put table.debug beside that, or build with -g and do not strip"
+    )
+    elsewhere.rename(debug)
+    found = json.loads(run_cli("report", "--json", program.with_suffix(".record")).stdout)
+    assert {lock["member"] for lock in found["records"][0]["locks"]} >= MEMBERS

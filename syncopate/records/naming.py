@@ -144,12 +144,11 @@ def name_locks(
     """Names every lock, by its id. `frames_of` gives the frames of a stack id; `holding` are
     functions that are known to hold locks (difference.py)."""
     symbolizer.prepare_variables(lock.address for lock in locks if lock.id)
-    names: dict[int, Name] = {}
+    names = _by_places([lock for lock in locks if is_place(lock)], symbolizer)
     inside: _Inside = defaultdict(lambda: defaultdict(list))
     by_stack: list[Lock] = []
     for lock in locks:
-        if is_place(lock):
-            names[lock.id] = _by_place(lock, symbolizer)
+        if lock.id in names:
             continue
         told = symbolizer.told.locks.get(lock.address)
         if told:
@@ -264,16 +263,36 @@ def _frames_of_place(lock: Lock, symbolizer: Symbolizer) -> list[Frame]:
     return [left._replace(function=left.function.removesuffix("+0x0"))]
 
 
-def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
+def _by_places(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Name]:
+    """Names of places. What a compiler has put into several functions, and says of them all alike,
+    is told apart by these."""
+    names: dict[int, Name] = {}
+    around: dict[str, dict[int, Frame]] = defaultdict(dict)
+    for lock in locks:
+        names[lock.id], outer = _by_place(lock, symbolizer)
+        if outer:
+            around[names[lock.id].text][lock.id] = outer
+    for text, outer_of in around.items():
+        if len({(outer.function, outer.line) for outer in outer_of.values()}) > 1:
+            for lock_id, outer in outer_of.items():
+                whole = f"{outer.function} at {outer.place()}" if outer.file else outer.function
+                names[lock_id] = Name(f"{whole} > {text}", "address", outer.place())
+    return names
+
+
+def _by_place(lock: Lock, symbolizer: Symbolizer) -> tuple[Name, Frame | None]:
+    """The name, and the frame that its own was put into; None: none, or it would tell no more."""
     frames = _frames_of_place(lock, symbolizer)
     if not frames:
-        return Name(f"{lock.address:#x}", "address", "")
+        return Name(f"{lock.address:#x}", "address", ""), None
     wrappers = wrapper_frames(frames)
-    frame = frames[wrappers] if wrappers or not is_wrapper(frames[0].function) else frames[-1]
+    at = wrappers if wrappers or not is_wrapper(frames[0].function) else len(frames) - 1
+    frame = frames[at]
+    outer = frames[at + 1] if frame.inlined and at + 1 < len(frames) else None
     what = "region in " if is_region(lock) else "ordered in " if is_turn(lock) else ""
     function = _OUTLINED.sub("", frame.function) if what else frame.function
     text = f"{function} at {frame.place()}" if frame.file else function
-    return Name(what + text, "address", frame.place())
+    return Name(what + text, "address", frame.place()), outer if not what else None
 
 
 def _by_stacks(

@@ -3,6 +3,7 @@ the type can be declared safe, if all these functions are."""
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -73,16 +74,21 @@ def everywhere(graph: CallGraph, texts: dict[str, CText]) -> dict[tuple[str, int
     pointer is declared with, or as many as the call has arguments."""
     names, found = _names(texts), {}
     taken = _taken(graph, texts)
+    targets = functools.cache(lambda kind: _targets(names.types[kind], graph, texts))
+    levels = functools.cache(lambda: [t.level(0, len(t.code)) for t in texts.values()])
+    of_macro = functools.cache(
+        lambda macro: _through_macro(macro, names, taken, targets, levels(), texts)
+    )
     calls = {c for made in graph.calls.values() for c in made if c.callee == INDIRECT}
     for place in sorted((c.file, c.line, c.column) for c in calls if c.file in texts):
         kind = names.types.get(_type_at(texts, place, names) or "")
         if kind:
-            found[place] = _targets(kind, graph, texts)
+            found[place] = targets(kind.name)
             continue
         text = texts[place[0]]
         match = _CALLEE.match(text.code, text.offset(place[1], place[2] - 1))
         if match and match[1] in names.called:
-            found[place] = _through_macro(match[1], names, graph, texts)
+            found[place] = of_macro(match[1])
             continue
         shapes = _declared_shapes(match[1], texts) if match else set()
         count = len([a for a in text.arguments(match.end() - 1) if a]) if match else None
@@ -93,15 +99,15 @@ def everywhere(graph: CallGraph, texts: dict[str, CText]) -> dict[tuple[str, int
     return found
 
 
-def _through_macro(macro: str, names: _Names, graph: CallGraph, texts) -> list[str]:
+def _through_macro(macro: str, names: _Names, taken: dict, targets, levels, texts) -> list[str]:
     """Whom the global pointers may reach that a macro's text calls."""
-    found, taken = set(), _taken(graph, texts)
+    found = set()
     for name in _called_by_macro(names, macro, set()):
         declares = re.compile(rf"(?:^|[;}}])\s*(?:(?:extern|static)\s+)*(\w+)\s+{name}\s*[;=]")
-        for text in texts.values():
-            for match in declares.finditer(text.level(0, len(text.code))):
+        for level in levels:
+            for match in declares.finditer(level):
                 if match[1] in names.types:
-                    found |= set(_targets(names.types[match[1]], graph, texts))
+                    found |= set(targets(match[1]))
         shapes = _declared_shapes(name, texts)
         found |= {title for title, shape in taken.items() if shape in shapes}
     return sorted(found)
@@ -117,14 +123,18 @@ def _taken(graph: CallGraph, texts: dict[str, CText]) -> dict[str, tuple]:
     if not shapes:
         return found
     used = re.compile(rf"\b({'|'.join(sorted(shapes))})\b(?!\s*\()")
+    titles: dict[str, list[str]] = {}
+    for title in graph.defined:
+        titles.setdefault(title.rpartition(":")[2], []).append(title)
     for text in texts.values():
         for match in used.finditer(text.code):
             if _BEGINS_THREAD.search(text.code, max(match.start() - 200, 0), match.start()):
                 continue
             for path, shape in shapes[match[1]]:
                 title = f"{path}:{match[1]}"
-                known = [t for t in graph.defined if t == match[1] or t.endswith(":" + match[1])]
-                found |= {t: shape for t in ([title] if title in known else known)}
+                known = titles.get(match[1], [])
+                for one in [title] if title in known else known:
+                    found[one] = shape
     return found
 
 

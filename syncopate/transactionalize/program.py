@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
+from syncopate.base.since import zip_equal
 from syncopate.base.workers import Workers
 from syncopate.transactionalize import bitfields, owners, semantic, slices
 from syncopate.transactionalize.callgraph import CallGraph
@@ -244,8 +245,9 @@ class Program:
         one that the compiler cannot read, and of headers then, whatever they define."""
         if self._macros is None:
             self._macros, unread = {}, set()
-            for name in self.sources():
-                done = self._gcc(name, "-E", "-dM")
+            with Workers(os.cpu_count()) as pool:
+                said = [*pool.map(lambda name: self._gcc(name, "-E", "-dM"), self.sources())]
+            for name, done in zip_equal(self.sources(), said):
                 unread |= {name} if done.returncode != 0 else set()
                 for line in done.stdout.splitlines():
                     macro = re.match(r"#define (\w+)", line)
@@ -317,25 +319,32 @@ class Program:
 
     def _find_bit_fields(self) -> dict[str, list[bitfields.Access]]:
         found: dict[str, list[bitfields.Access]] = {}
-        kept = [flag for flag in self.flags if re.match(r"-(std=|ansi|f|m)", flag)]
-        for number, name in enumerate(self.compiled(), 1):
-            self._progress(f"bit-fields: {number} of {len(self.sources())} files")
-            source = self._gcc(name, "-E").stdout
-            marked = bitfields.mark(source)
-            if marked == source:
-                continue
-            place = self._copy(name + ".marked.i")
-            with open(place, "w", encoding="utf-8", errors="replace") as file:
-                file.write(marked)
-            check = ["-fsyntax-only", "-fpreprocessed", "-fdiagnostics-plain-output"]
-            run = _run(["gcc", *kept, "-Wdeprecated-declarations", *check, place])
-            if run.returncode != 0:
-                line = (_ERROR.search(run.stderr) or [run.stderr])[0]
-                self.broken.setdefault(name, CompilerError(name, 1, 1, f"bit-fields: {line}"))
-            for function, all_of in bitfields.uses(run.stderr, self.relative).items():
-                found.setdefault(function, []).extend(all_of)
+        with Workers(os.cpu_count()) as pool:
+            said = pool.map(self._warned_of_bit_fields, self.compiled())
+            for number, (name, run) in enumerate(zip_equal(self.compiled(), said), 1):
+                self._progress(f"bit-fields: {number} of {len(self.sources())} files")
+                if run and run.returncode != 0:
+                    line = (_ERROR.search(run.stderr) or [run.stderr])[0]
+                    self.broken.setdefault(name, CompilerError(name, 1, 1, f"bit-fields: {line}"))
+                for function, all_of in bitfields.uses(
+                    run.stderr if run else "", self.relative
+                ).items():
+                    found.setdefault(function, []).extend(all_of)
         self._progress.done()
         return found
+
+    def _warned_of_bit_fields(self, name: str) -> subprocess.CompletedProcess | None:
+        """What the compiler says of a source whose bit-fields are marked; None: it has none."""
+        kept = [flag for flag in self.flags if re.match(r"-(std=|ansi|f|m)", flag)]
+        source = self._gcc(name, "-E").stdout
+        marked = bitfields.mark(source)
+        if marked == source:
+            return None
+        place = self._copy(name + ".marked.i")
+        with open(place, "w", encoding="utf-8", errors="replace") as file:
+            file.write(marked)
+        check = ["-fsyntax-only", "-fpreprocessed", "-fdiagnostics-plain-output"]
+        return _run(["gcc", *kept, "-Wdeprecated-declarations", *check, place])
 
     def call_graph(self) -> CallGraph:
         """Who calls whom in the sources as they are; what does not compile is `broken` from then
@@ -347,16 +356,20 @@ class Program:
 
     def _find_call_graph(self) -> CallGraph:
         graph = CallGraph()
-        for number, name in enumerate(self.sources(), 1):
-            self._progress(f"calls: {number} of {len(self.sources())} files")
+
+        def of(name: str) -> list[CompilerError]:
             target = self._copy(name + ".callgraph")
-            errors = self.compile(name, "-fcallgraph-info", "-S", "-o", target + ".s")
-            if errors:
-                self.broken.setdefault(name, errors[0])
-                continue
-            for written in os.listdir(os.path.dirname(target) or "."):
+            return self.compile(name, "-fcallgraph-info", "-S", "-o", target + ".s")
+
+        with Workers(os.cpu_count()) as pool:
+            for number, errors in enumerate(pool.map(of, self.sources()), 1):
+                self._progress(f"calls: {number} of {len(self.sources())} files")
+                if errors:
+                    self.broken.setdefault(self.sources()[number - 1], errors[0])
+        for folder in {os.path.dirname(self._copy(name)) for name in self.sources()}:
+            for written in sorted(os.listdir(folder or ".")):
                 if written.endswith(".ci"):
-                    path = os.path.join(os.path.dirname(target), written)
+                    path = os.path.join(folder, written)
                     graph.read(path, self.relative)
                     os.unlink(path)
         self._progress.done()

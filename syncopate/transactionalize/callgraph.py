@@ -167,6 +167,26 @@ class CallGraph:
             queue.extend([*chain, call] for call in self.remaining(self.calls.get(callee, [])))
         return []
 
+    def through_pointer(self, calls: list[Call]) -> Call | None:
+        """A call through a pointer that `calls` may come to."""
+        made = [*calls, *(c for title in self.reached(calls) for c in self.calls.get(title, []))]
+        found = (c for c in made if c.callee == INDIRECT)
+        return next((c for c in found if (c.file, c.line, c.column) not in self.done), None)
+
+    def waiting_from_outside(self) -> tuple[str, list[Call]] | None:
+        """Of a library: a function that its users may call, and the chain from that to a lock that
+        stays. A program has no users who could give it functions that do so."""
+        if "main" in self.defined:
+            return None
+        for title in sorted(self.defined):
+            if ":" in title:  # static
+                continue
+            chains = self.chains(self.calls.get(title, []))
+            chain = next((chains[each] for each in chains if self.name(each) in _LOCKS), None)
+            if chain:
+                return self.name(title), chain
+        return None
+
     def is_safe(self, callee: str) -> bool:
         name = self.name(callee)
         plain = name.removeprefix("__builtin_")

@@ -17,7 +17,7 @@ from syncopate.transactionalize import (
     sections,
     wordlocks,
 )
-from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
+from syncopate.transactionalize.callgraph import INDIRECT, WAITING, Call, CallGraph, waiting
 from syncopate.transactionalize.conditions import last_word
 from syncopate.transactionalize.definitions import functions
 from syncopate.transactionalize.locks import Operation
@@ -26,6 +26,8 @@ from syncopate.transactionalize.sections import Refused, Section
 
 _OF_ANOTHER = "unlocks what another function locked"
 _VA_ARG = re.compile(r"\bva_arg\s*\(")
+# While that runs, no transaction does; and who has that lock may wait for one to begin.
+OF_OTHERS = "may wait for a lock that stays, in a function of the library's users"
 
 
 @dataclass
@@ -364,12 +366,20 @@ def describe(chain: list[Call], graph: CallGraph) -> list[str]:
 def _judge_waiting(plan: Plan, graph: CallGraph, through: dict) -> None:
     """`through`: whom calls through pointers may reach."""
     graph.done, graph.indirect = rewritten_places(plan), through
+    of_others = graph.waiting_from_outside()
     for section in plan.sections():
-        chain = waiting(graph.chains(calls_in(section, graph)), graph)
+        calls = calls_in(section, graph)
+        chain = waiting(graph.chains(calls), graph)
+        place = section.lock.key, section.text.path, section.lock.line
         if chain:
             why = wordlocks.waits(chain[-1], plan) or WAITING[graph.name(chain[-1].callee)]
-            plan.keep(section.lock.key, section.text.path, section.lock.line, why,
-                      describe(chain, graph))  # fmt: skip
+            plan.keep(*place, why, describe(chain, graph))
+        elif of_others and (pointer := graph.through_pointer(calls)):
+            name, chain = of_others
+            told = [
+                f"{graph.name(INDIRECT)} at {pointer.file}:{pointer.line}, which may call {name}"
+            ]
+            plan.keep(*place, OF_OTHERS, [*told, *describe(chain, graph)])
     graph.indirect = {}
 
 

@@ -282,3 +282,20 @@ def test_what_the_compiler_cannot_do(tmp_path):
     assert "calls va_arg (in add)" in done.stderr
     text = (tmp_path / "out/u.c").read_text()
     assert "transaction_" not in text.replace("__transaction_relaxed", "")
+
+
+@pytest.mark.parametrize("user_too", [False, True])
+def test_functions_of_a_librarys_users_may_take_its_locks(tmp_path, user_too):
+    """A transaction that cannot be rolled back keeps all others from beginning, also one of who has
+    the lock that the function waits for. It is given through a pointer, in a file that is not here.
+    """
+    library, user = "callback_library.c", "callback_user.c"
+    done = rewrite(tmp_path, [library, user] if user_too else [library], status=3)
+    (told,) = (each for each in done["not_done"] if each["what"] == "events")
+    waits = "waits for a lock that stays" if user_too else "may wait for a lock that stays, in a"
+    assert told["why"].startswith(waits), told
+    assert told["chain"][-1].startswith("pthread_mutex_lock at ")
+    if not user_too:
+        assert told["chain"][0].endswith("callback_library.c:17, which may call inner")
+        (tmp_path / "out" / user).write_bytes((PROGRAMS / user).read_bytes())
+    assert run_rewritten(tmp_path / "out", [library, user], tmp_path / "program") == "500000\n"

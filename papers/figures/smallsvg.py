@@ -3,6 +3,8 @@
 
 import re
 
+FONT = "font-family:'DejaVu Sans',sans-serif"
+
 
 def smaller(svg: str) -> str:
     """The same picture in fewer bytes."""
@@ -33,10 +35,16 @@ def smaller(svg: str) -> str:
     rules = "".join(
         f".{name}{{{text.replace('; ', ';').replace(': ', ':')}}}" for text, name in styles.items()
     )
-    rules = re.sub(r"font-family:[^;}]*", "font-family:'DejaVu Sans',sans-serif", rules)
-    svg = head + rules + style + rest
+    svg = head + lighter(rules) + style + rest
     svg = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", svg)).strip() + "\n"
     return _compact(svg)
+
+
+def lighter(rules: str) -> str:
+    """The same rules of style: all texts have one font, and colours are written short."""
+    fewer, fonts = re.subn(r"(?:;font-family:[^;}]*|font-family:[^;}]*;?)", "", rules)
+    short = re.sub(r"#([0-9a-f])\1([0-9a-f])\2([0-9a-f])\3(?![0-9a-f])", r"#\1\2\3", fewer)
+    return f"text{{{FONT}}}{short}" if fonts else short
 
 
 # ---- The drawn things: relative paths, each style and each clip once -----------------------------

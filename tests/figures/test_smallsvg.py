@@ -74,3 +74,14 @@ def test_docs_stay_small():
     sizes = {path: path.stat().st_size for path in files if path.is_file()}
     assert not [path for path, size in sizes.items() if path.suffix == ".svg" and size > 60_000]
     assert sum(sizes.values()) < 2_520_000
+
+
+def test_texts_have_one_font_and_colours_are_short():
+    rules = (
+        ".c0{fill:#ffffff}.c1{font-size:10px;font-family:'A','B';text-anchor:end}.c2{fill:#1f77b4}"
+    )
+    lighter = smallsvg.lighter(rules)
+    assert lighter == (
+        f"text{{{smallsvg.FONT}}}.c0{{fill:#fff}}.c1{{font-size:10px;text-anchor:end}}.c2{{fill:#1f77b4}}"
+    )
+    assert smallsvg.lighter(".c0{stroke:#aabbc0}") == ".c0{stroke:#aabbc0}"

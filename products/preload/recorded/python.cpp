@@ -28,6 +28,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include "preload/base/real.h"
 #include "record/recorder.h"
 #include "record/told.h"
 
@@ -251,7 +252,7 @@ void* symbol_beside(const Dl_info& of, const char* name) noexcept {
   void* const handle = dlopen(of.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   if (handle == nullptr) return nullptr;
   void* const alone = dlsym(handle, name);
-  dlclose(handle);
+  real::dlclose(handle);
   Dl_info there_alone{};
   const bool is_beside =
       alone != nullptr && dladdr(alone, &there_alone) != 0 && there_alone.dli_fbase == of.dli_fbase;

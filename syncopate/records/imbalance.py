@@ -19,6 +19,9 @@ CAUSE = "imbalance"
 LEAST = 0.05  # of these threads' time
 LEAST_NS = 10_000_000  # of shorter ones a program's start makes as much, once
 SAME = 0.75  # of that time: a thread for which others wait as much is the one with more work
+# That comes last so often, or a few times have made nearly all of it, as where its processor stood
+# still and nobody says so.
+MOSTLY_LAST = 2 / 3
 # Of how much each waits in the mean: where it is now this thread, now that one, shorter waits are
 # no more than caches and the like make.
 LEAST_BY_CHANCE_NS = 20_000
@@ -57,7 +60,7 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
     is_same = first["uneven_ns"] >= SAME * uneven
     threads = sum(each["times"] for each in lock["work"]) / times
     each_waits = uneven / (times * max(1, threads - 1))
-    if not is_same and each_waits < LEAST_BY_CHANCE_NS:
+    if first["last"] < MOSTLY_LAST * times if is_same else each_waits < LEAST_BY_CHANCE_NS:
         return None
     most = _gain_at_most(uneven / max(1, threads), results)
     if threads > lockfigures.usable_processors(results):

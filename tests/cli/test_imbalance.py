@@ -84,3 +84,11 @@ def test_what_caches_make_of_short_work_is_no_imbalance_but_one_slow_thread_is(t
         tmp_path, [10_000, 0, 0, 0], [45 * US] * 4, [75 * US, *[60 * US] * 3], 30 * US, 10_000
     )
     assert same["causes"] == ["imbalance"]
+
+
+@pytest.mark.parametrize(("last", "is_told"), [((25, 5, 5, 5), False), ((28, 4, 4, 4), True)])
+def test_what_a_few_times_have_made_is_no_split(tmp_path, last, is_told):
+    """One thread is behind nearly all of it, as where its processor stood still for a while; one
+    with more work comes last nearly always."""
+    found = findings(tmp_path, last, (30 * MS, 0, 0, 0), (20 * MS, 13 * MS, 13 * MS, 13 * MS))
+    assert bool(found) == is_told

@@ -11,19 +11,15 @@ test is skipped.
 import json
 import os
 import re
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from subprocess import PIPE
 
 import pytest
 from conftest import HERE, compile_c, run_cli
 
 from syncopate.base import paths
+from syncopate.bench.neighbors import Neighbors
 from syncopate.launch import kernelview
 
 WHY_NOT = kernelview.obstacle()
@@ -119,29 +115,18 @@ def recorded(program: Path, *options: str) -> dict:
 
 
 class OtherPrograms:
-    """How much of the processors others had within a `with`: what the kernel counted of all, less
-    what the children that were waited for have used."""
+    """How much of the processors others, and the host, had within a `with`."""
 
     share = 0.0
 
     def __enter__(self) -> "OtherPrograms":
-        self._begun = self._counts()
+        self._watch = Neighbors()
         return self
 
     def __exit__(self, *_) -> None:
-        busy, own, passed = (
-            now - then for now, then in zip(self._counts(), self._begun, strict=True)
-        )
-        self.share = max(0.0, busy - own) / (passed * os.cpu_count())
-
-    @staticmethod
-    def _counts() -> tuple[float, float, float]:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        first = Path("/proc/stat").read_text().split("\n", 1)[0]
-        user, nice, system, _, _, *interrupts_and_stolen = map(int, first.split()[1:9])
-        ticks = user + nice + system + sum(interrupts_and_stolen)
-        busy = ticks / os.sysconf("SC_CLK_TCK")
-        return busy, used.ru_utime + used.ru_stime, time.monotonic()
+        found = self._watch.shares()
+        assert found is not None, "/proc/stat does not say what other programs had"
+        self.share = found.others + found.host
 
 
 def first_finding(program: Path, wanted: str, run=recorded) -> dict:
@@ -238,19 +223,3 @@ def test_a_wrong_answer_on_a_quiet_machine_is_no_reason_to_skip(monkeypatch, fin
     monkeypatch.setattr(OtherPrograms, "__exit__", lambda self, *_: setattr(self, "share", 0.05))
     with pytest.raises(AssertionError, match="others had 5% of the processors"):
         first_finding(Path("program"), "sleeps", lambda program: {"findings": findings})
-
-
-COMPUTES = "import time; [0 for _ in iter(lambda: time.process_time() < 0.3, False)]"
-
-
-def test_what_other_programs_had_is_counted():
-    busy, own, _ = OtherPrograms._counts()
-    subprocess.run([sys.executable, "-c", COMPUTES], check=True)
-    busy_too, own_too, _ = OtherPrograms._counts()
-    assert busy_too - busy >= 0.25
-    assert own_too - own >= 0.3
-    with subprocess.Popen([sys.executable, "-c", COMPUTES + "; print()"], stdout=PIPE) as other:
-        other.stdout.readline()  # it has not been waited for
-        busy, own, _ = OtherPrograms._counts()
-    assert busy - busy_too >= 0.25
-    assert own - own_too < 0.1

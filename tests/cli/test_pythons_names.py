@@ -111,13 +111,17 @@ def test_a_forked_child_names_them_in_its_own_record(tmp_path, python):
 
 EMBEDS = """
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <stdio.h>
 int main(int argc, char** words) {
   void* python = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
   if (!python) return puts(dlerror()), 1;
   ((void (*)(int))dlsym(python, "Py_InitializeEx"))(0);
   int failed = ((int (*)(const char*))dlsym(python, "PyRun_SimpleString"))(words[2]);
-  return ((int (*)(void))dlsym(python, "Py_FinalizeEx"))() || failed;
+  failed = ((int (*)(void))dlsym(python, "Py_FinalizeEx"))() || failed;
+  sem_t after;  // who made Python's is called no more, and is not asked in vain
+  failed = dlclose(python) || failed || sem_init(&after, 0, 1) || sem_trywait(&after);
+  return sem_trywait(&after) == 0 || sem_post(&after) || sem_destroy(&after) || failed;
 }
 """
 USES = """

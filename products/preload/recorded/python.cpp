@@ -190,6 +190,8 @@ bool is_signals(std::uint64_t returned) noexcept {
 #else
   static constexpr unsigned char sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 #endif
+  constexpr std::uint64_t page = 4096;
+  if (returned % page > page - sizeof sigreturn) return false;  // the next one may not be there
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the stack has numbers
   return std::memcmp(reinterpret_cast<const void*>(returned), sigreturn, sizeof sigreturn) == 0;
 }
@@ -329,6 +331,9 @@ bool makes_pythons_lock(const void* caller) noexcept {
   if (looked.exchange(true, std::memory_order_relaxed)) return false;  // [X]
   found_python.all = segment_around(reinterpret_cast<std::uintptr_t>(caller));
   if (!find_all(of, found_python)) return false;
+  // From now on its functions are called: it stays where it is.
+  if (void* const kept = dlopen(of.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE))
+    real::dlclose(kept);
   api.store(&found_python, std::memory_order_release);  // [R]
   record::asked_interpreter = &asked;
   return found_python.makes_lock(caller);

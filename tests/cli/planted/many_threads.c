@@ -3,7 +3,7 @@
 static pthread_mutex_t stats_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t jobs;
 static void* worker(void* x) {
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < 2400; i++) {
     pthread_mutex_lock(&stats_lock);
     jobs++;
     work(2000);

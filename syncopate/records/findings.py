@@ -278,7 +278,7 @@ def _released_for_others(own: list[dict], waiters: list[dict]) -> int:
     taking = {
         _function(frame)
         for stack in waiters
-        for frame in stack["frames"][stack["wrapper_frames"] :][1:MOST_PASSING]
+        for frame in stack["frames"][stack["wrapper_frames"] :][:MOST_PASSING]
     }
     found = (at for at, frame in enumerate(own[:MOST_PASSING]) if _function(frame) in taking)
     return next(found, 0)

@@ -372,14 +372,20 @@ def test_a_cause_beside_lost_processors_is_said_too(tmp_path, hold, preempted, f
 
 
 @pytest.mark.parametrize(
-    ("times", "preempted", "cause"),
-    [(990, 50, "yields"), (990, 16, "yields"), (400, 50, "preempted"), (990, 12, "preempted")],
+    ("times", "preempted", "hold", "cause"),
+    [
+        (990, 50, 3 * US, "yields"),
+        (990, 12, 3 * US, "yields"),  # the others sleep, mostly
+        (400, 50, 3 * US, "preempted"),
+        (990, 16, 30 * US, "yields"),
+        (990, 12, 30 * US, "preempted"),
+    ],
 )
-def test_holders_that_give_their_processor_up(tmp_path, times, preempted, cause):
-    """No time slice ends in most sections of a microsecond: they call sched_yield(), as the calls'
+def test_holders_that_give_their_processor_up(tmp_path, times, preempted, hold, cause):
+    """No time slice ends in many sections of a microsecond: they call sched_yield(), as the calls'
     count tells."""
     of = Planted()
-    lock = of.lock([3 * US] * 60)
+    lock = of.lock([hold] * 60)
     of.waits(lock, 3 * MS)
     of.builder.holder(0, lock, 60, [preempted, preempted, 0])
     calls = of.builder.lock(0xC000, YIELD, 0, 0, of.builder.stack(0xC000, 0xF000))

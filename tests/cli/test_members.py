@@ -303,15 +303,22 @@ TRANSFERS = r"""
 #include <signal.h>
 #include <unistd.h>
 static struct account { long id; pthread_mutex_t guard; } accounts[4];
+static pthread_barrier_t both_have_one;
 static void transfer(struct account* from, struct account* to) {
   pthread_mutex_lock(&from->guard);
-  usleep(100000);
+  pthread_barrier_wait(&both_have_one);
   pthread_mutex_lock(&to->guard);
 }
 static void* other(void* x) { transfer(&accounts[1], &accounts[2]); return x; }
-static void* end(void* x) { usleep(400000); kill(getpid(), SIGKILL); return x; }
+static void* end(void* x) {
+  pthread_barrier_wait(&both_have_one);
+  usleep(400000);
+  kill(getpid(), SIGKILL);
+  return x;
+}
 int main(void) {
   pthread_t t;
+  pthread_barrier_init(&both_have_one, 0, 3);
   pthread_create(&t, 0, end, 0);
   pthread_create(&t, 0, other, 0);
   transfer(&accounts[2], &accounts[1]);

@@ -148,6 +148,7 @@ void b(void) { pthread_mutex_lock(&of_variable); n = variable(1, n, 3);
 void c(void) { pthread_mutex_lock(&fine); hooks.counting(2); pthread_mutex_unlock(&fine); }
 void d(void (*any)(void*)) { pthread_mutex_lock(&of_thread); any(0);
   pthread_mutex_unlock(&of_thread); }
+int main(void) { return 0; }
 """
 
 
@@ -425,6 +426,7 @@ int b(int k) {
 #endif
   return 0;
 }
+int main(void) { return 0; }
 """
 
 

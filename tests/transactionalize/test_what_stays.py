@@ -267,6 +267,7 @@ void call_by_pointer(int which, ...) {
   pthread_mutex_lock(&pointed); k++; by(&k, ap); pthread_mutex_unlock(&pointed);
   va_end(ap);
 }
+int main(void) { return 0; }
 """
 
 

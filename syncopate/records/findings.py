@@ -274,12 +274,12 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
 
 def _released_for_others(own: list[dict], waiters: list[dict]) -> int:
     """How many of the innermost frames only release it for their caller, as a class Mutex does: up
-    to the function that takes it, too, by others that take it for their caller."""
-    taking = {
-        _function(frame)
-        for stack in waiters
-        for frame in stack["frames"][stack["wrapper_frames"] :][:MOST_PASSING]
-    }
+    to the function that takes it, too, by others that take it for their caller. One that takes it
+    itself, and releases it, is who holds it."""
+    taken = [stack["frames"][stack["wrapper_frames"] :][:MOST_PASSING] for stack in waiters]
+    if own and _function(own[0]) in (_function(frames[0]) for frames in taken if frames):
+        return 0
+    taking = {_function(frame) for frames in taken for frame in frames[1:]}
     found = (at for at, frame in enumerate(own[:MOST_PASSING]) if _function(frame) in taking)
     return next(found, 0)
 

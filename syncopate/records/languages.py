@@ -169,6 +169,7 @@ class Retold(NamedTuple):
     object: int
     type: int
     kinds: dict[int, int]  # of waits, in the file: what they are; others stay
+    stack: int = 0  # of a wait that tells more than where it was made or first used; 0: none does
 
 
 def of(
@@ -261,8 +262,21 @@ def _pythons(
             name = next(filter(None, names), "")
             if name:
                 kinds = _AS_LOCKS[SEMAPHORE] if lock.flags & USED_AS_LOCK else {}
-                found[lock.id] = Retold(lock.id, SEMAPHORE, _SEMAPHORES[name], kinds)
+                stack = _telling_wait(lock, waits, frames_of)
+                found[lock.id] = Retold(lock.id, SEMAPHORE, _SEMAPHORES[name], kinds, stack)
     return found
+
+
+def _telling_wait(
+    lock: Lock,
+    waits: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> int:
+    """A wait's stack with Python's functions in it, where none of the lock's own has any; else 0.
+    Of what is made in numbers not each one's making is looked at."""
+    if any(pythons(frames_of(stack)) for stack in (lock.create_stack, lock.first_stack) if stack):
+        return 0
+    return next((stack for stack in waits(lock.id) if stack and pythons(frames_of(stack))), 0)
 
 
 def _pythons_conditions(
@@ -283,10 +297,12 @@ def _pythons_conditions(
         )
         if any(frame.function in _ACQUIRES for frame in inside):
             kinds = {WaitKind.SEMAPHORE_LOCK: WaitKind.SEMAPHORE}
-            found[lock.id] = Retold(lock.id, SEMAPHORE, PYTHONS_SEMAPHORE, kinds)
+            stack = _telling_wait(lock, waits, frames_of)
+            found[lock.id] = Retold(lock.id, SEMAPHORE, PYTHONS_SEMAPHORE, kinds, stack)
         elif inside:
             kinds = dict.fromkeys((WaitKind.SEMAPHORE, WaitKind.SEMAPHORE_LOCK), WaitKind.CONDITION)
-            found[lock.id] = Retold(lock.id, CONDITION, PYTHONS_CONDITION, kinds)
+            stack = _telling_wait(lock, waits, frames_of)
+            found[lock.id] = Retold(lock.id, CONDITION, PYTHONS_CONDITION, kinds, stack)
     return found
 
 

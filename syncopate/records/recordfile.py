@@ -21,6 +21,7 @@ from syncopate.records.recordformat import (
     BY_KERNEL,
     CONFLICT_ROW,
     CONFLICTS,
+    CREATED,
     ENDED,
     ENOUGH_NS,
     EVENT,
@@ -229,6 +230,8 @@ class Record(RecordCounts):
             if told.id != known:
                 return None
             kind = told.object, told.type
+            if told.stack:
+                f = (*f[:3], f[3] & ~CREATED, 0, told.stack, *f[6:])
         return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:], f[6])
 
     def retell(

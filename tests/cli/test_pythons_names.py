@@ -92,8 +92,10 @@ def test_asking_for_functions_changes_nothing(tmp_path, python):
     """Wherever locks are taken: not what a program does, its errors included, nor that it ends."""
     command = [python, "-W", "ignore", KNOWN / "everywhere.py"]
     plain = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    for attempt in range(3):
-        done = run_cli("record", "-q", "-o", tmp_path / f"r{attempt}", "--", *command)
+    for attempt, setting in enumerate(("", "PYTHONMALLOC", "PYTHONDEVMODE")):
+        environ = {setting: "debug"} if setting else None  # the interpreter checks its callers
+        record = tmp_path / f"r{attempt}"
+        done = run_cli("record", "-q", "-o", record, "--", *command, environ=environ)
         assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
 
 
@@ -148,6 +150,37 @@ def test_a_program_that_has_python_in_it(tmp_path):
     first = found["locks"][0]
     assert first["called"] == "Lock of <module> at <string>:3"
     assert python_frames(first["waiters"][0])[0] == ("use", 6)
+
+
+MANY = """
+import threading, time
+kept = [threading.Lock() for _ in range(40000)]
+lock, condition, ready = threading.Lock(), threading.Condition(), False
+def use():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.001)
+def wait():
+    with condition:
+        condition.wait_for(lambda: ready)
+threads = [threading.Thread(target=f) for f in (use, use, use, wait)]
+[each.start() for each in threads]
+time.sleep(0.1)
+with condition:
+    ready = True
+    condition.notify()
+[each.join() for each in threads]
+"""
+
+
+@every_python
+def test_locks_whose_making_was_not_looked_at_have_names(tmp_path, python):
+    """Of tens of thousands most are not: then a wait tells, the first use or any other one."""
+    found, _ = recorded([python, "-c", MANY], tmp_path / "r", LIBRARY)
+    waited = [lock for lock in found["locks"] if lock["waited_ns"] and "join" not in lock["waits"]]
+    of_python = [lock for lock in waited if lock["site"].startswith("threading.")]
+    assert len(of_python) >= 3
+    assert not [lock["called"] for lock in of_python if "0x" in lock["called"]]
 
 
 @every_python

@@ -29,8 +29,8 @@
 namespace syncopate::openmp {
 
 // Runs the region by the team that this thread keeps, or begins to keep one; `place` names it in
-// the record. False: nothing was
-// done but to end what was kept for other regions; the runtime has to start it.
+// the record. False: nothing was done but to end what was kept for other regions; the runtime has
+// to start it.
 [[nodiscard]] bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& what,
                             const void* place) noexcept;
 

@@ -195,8 +195,10 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
       return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
                                                                     : wait_kind::semaphore;
     };
-    const int holder = o.is_lock() ? semaphore_object::load(o.owner) : 0;
-    record::wait w = record::wait_begin(kind(o.is_lock()), id, static_cast<std::uint32_t>(holder),
+    // Who has it already waits for another's post.
+    const bool is_held = o.is_lock() && !had_taken_it;
+    const int holder = is_held ? semaphore_object::load(o.owner) : 0;
+    record::wait w = record::wait_begin(kind(is_held), id, static_cast<std::uint32_t>(holder),
                                         {s.caller(), until != nullptr, o.has_room()});
     int error;
     take_cancelable(w, s, until, &error);

@@ -19,6 +19,12 @@ def waits_for_condition():
         condition.wait()
 
 
+def waits_for_release():  # by another thread, as some queues have it
+    taken = threading.Lock()
+    taken.acquire()
+    taken.acquire()
+
+
 def takes_both(one, other):
     with one:
         time.sleep(0.1)
@@ -27,7 +33,7 @@ def takes_both(one, other):
 
 
 waits = [threading.Event().wait, queue.Queue().get, queue.SimpleQueue().get, waits_for_condition,
-         threading.Semaphore(0).acquire, threading.Barrier(2).wait]  # fmt: skip
+         threading.Semaphore(0).acquire, threading.Barrier(2).wait, waits_for_release]  # fmt: skip
 if "locked" in sys.argv:
     waits += [lambda: takes_both(first, second), lambda: takes_both(second, first)]
 for each in waits:

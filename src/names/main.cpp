@@ -5,7 +5,7 @@
 // fields separated by tabs, which is empty where nothing is known. Numbers are hexadecimal, a
 // source's LINE is decimal; addresses are those of the link.
 //
-//   h             "syncopate-names 3": who answers, and the number of this list, changed with it
+//   h             "syncopate-names 4": who answers, and the number of this list, changed with it
 //   o PATH        what follows is asked of this file:  BUILD_ID MACHINE, then OFFSET ADDRESS BYTES
 //                 FLAGS of each segment; empty for what is no ELF file
 //   b BUILD_ID    the file with the debug information of a build
@@ -20,6 +20,8 @@
 //   v ADDRESS BYTES                    the member of at most so many bytes of the variable that is
 //                                      there: MEMBERS FILE LINE, as members.h has them
 //   p FUNCTION NUMBER OFFSET BYTES     the same of what the NUMBER-th parameter points to
+//   q ADDRESS OFFSET BYTES             POINTER MEMBERS FILE LINE SIZE: what lies OFFSET bytes
+//                                      behind what the pointer there points to (members.h)
 #include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
@@ -73,6 +75,12 @@ void tell(answer& to, const std::optional<place>& found) {
   if (found) to.text(found->members).text(found->file).text(std::to_string(found->line));
 }
 
+void tell(answer& to, const std::optional<target>& found) {
+  if (!found) return;
+  tell(to.text(found->pointer), std::optional(found->inner));
+  to.number(found->element);
+}
+
 void tell_identity(answer& to, file& of) {
   to.text(of.build_id()).number(static_cast<unsigned>(of.machine()));
   for (const segment& each : of.segments())
@@ -97,6 +105,11 @@ void reply(const std::string& question, file& of, answer& to) {
     case 'F': tell(to, of.functions()); break;
     case 'D': tell(to, of.variables()); break;
     case 'v': tell(to, of.parts().variable(address, std::strtoull(end, &end, 16))); break;
+    case 'q': {
+      const std::uint64_t offset = std::strtoull(end, &end, 16);
+      tell(to, of.parts().pointed(address, offset, std::strtoull(end, &end, 16)));
+      break;
+    }
     case 'p': {
       const auto number = static_cast<unsigned>(std::strtoul(end, &end, 10));
       const std::uint64_t bytes = std::strtoull(end, &end, 16);
@@ -125,7 +138,7 @@ class conversation {
  public:
   void hear(const std::string& question) {
     answer to;
-    if (question == "h") to.text("syncopate-names 3");
+    if (question == "h") to.text("syncopate-names 4");
     else if (question.starts_with("o ")) open(question.substr(2), to);
     else if (question.starts_with("b ")) to.text(debug_file_of(question.substr(2)));
     else if (current_) reply(question, *current_, to);

@@ -157,7 +157,10 @@ bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& f
   Dwarf_Die of = *plain;
   const std::uint64_t size = size_of(of, known);
   if (offset >= size) return false;
-  if (offset == 0 && size <= bytes) return true;
+  if (offset == 0 && size <= bytes) {
+    found.bytes = size;
+    return true;
+  }
   if (dwarf_tag(&of) == DW_TAG_array_type) {
     const auto element = type_of(&of);
     const std::uint64_t each = element ? size_of(*element, known) : 0;
@@ -320,6 +323,29 @@ std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
     }
     if (index++ == wanted) return points ? member(of, offsets, bytes, classes_) : std::nullopt;
   } while (dwarf_siblingof(&child, &child) == 0);
+  return {};
+}
+
+std::optional<target> members::pointed(std::uint64_t address, std::uint64_t offset,
+                                       std::uint64_t bytes) {
+  for (auto& [start, die] : variables_) {
+    const auto type = type_of(&die);
+    if (!type || address < start || address - start >= size_of(*type, classes_)) continue;
+    int left = most_types;
+    auto pointer = pointer_at(*type, address - start, left, classes_);
+    const auto element = pointer ? type_of(&*pointer) : std::nullopt;
+    target found;
+    place own;
+    found.element = element ? size_of(*element, classes_) : 0;
+    declared(&die, found.inner);
+    if (found.element == 0 ||
+        !descend(*type, address - start, sizeof address, own, 0, nullptr, classes_) ||
+        !descend(*element, offset % found.element, bytes, found.inner, 0, nullptr, classes_) ||
+        found.inner.bytes != bytes)
+      continue;
+    found.pointer = own.members;
+    return found;
+  }
   return {};
 }
 

@@ -15,6 +15,15 @@ namespace syncopate::names {
 struct place {
   std::string members, file;
   int line = 0;
+  std::uint64_t bytes = 0;  // of what it is
+};
+
+// What a pointer in a variable leads to: the pointer's own members (as place has them), what is in
+// an element that it points to, and how large such an element is.
+struct target {
+  std::string pointer;
+  place inner;
+  std::uint64_t element = 0;
 };
 
 // Classes by their full name; nothing where several have it.
@@ -31,6 +40,9 @@ class members {
   // offsets; at each of those before it lies a pointer to what the next one is in.
   std::optional<place> parameter(std::uint64_t function, unsigned wanted, std::uint64_t bytes,
                                  const std::vector<std::uint64_t>& offsets);
+  // What of exactly `bytes` bytes lies `offset` bytes behind what the pointer at that link-time
+  // address points to: an array, as far as this knows.
+  std::optional<target> pointed(std::uint64_t address, std::uint64_t offset, std::uint64_t bytes);
 
  private:
   void collect(Dwarf_Die* parent, const std::string& scope, int depth);

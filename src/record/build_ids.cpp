@@ -66,21 +66,12 @@ bool read_build(std::uint64_t start, build& b) noexcept {
   return true;
 }
 
-char* put_hex(char* to, std::uint64_t value) noexcept {
-  unsigned shift = 60;
-  while (shift != 0 && value >> shift == 0) shift -= 4;
-  for (;; shift -= 4) {
-    *to++ = "0123456789abcdef"[value >> shift & 15];
-    if (shift == 0) return to;
-  }
-}
-
 char* put_line(char* to, std::uint64_t start, const build& b) noexcept {
   constexpr char word[] = "build-id ";
   std::memcpy(to, word, sizeof word - 1);
-  to = put_hex(to + sizeof word - 1, start);
+  to = sys::put_hex(to + sizeof word - 1, start);
   *to++ = ' ';
-  to = put_hex(to, b.bias);
+  to = sys::put_hex(to, b.bias);
   *to++ = ' ';
   if (b.id_bytes == 0) *to++ = '-';
   for (unsigned i = 0; i < b.id_bytes; ++i) {

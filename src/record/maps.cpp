@@ -1,13 +1,14 @@
 // maps.cpp -- see maps.h. Chunks of kind maps hold the lines that name a file or a special area,
 // and the anonymous line that follows such a line (a module's .bss); the program's own anonymous
 // memory, thousands of lines in some programs, names nothing. Behind a snapshot's lines stand those
-// of build_ids.h.
+// of build_ids.h, and behind the last one's those of pointers.h.
 #include "record/maps.h"
 
 #include <cstring>
 
 #include "record/build_ids.h"
 #include "record/file.h"
+#include "record/pointers.h"
 
 namespace syncopate::record {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t most_text = std::size_t{8} << 20;
 constexpr std::size_t most_builds = std::size_t{256} << 10;
+constexpr std::size_t most_pointers = std::size_t{256} << 10;
 constexpr unsigned most_ranges = 1024;
 
 struct range {
@@ -81,20 +83,42 @@ std::size_t filter(char* text, std::size_t bytes) noexcept {
   return static_cast<std::size_t>(out - text);
 }
 
-void write(const char* text, std::size_t bytes) noexcept {
-  auto* const builds = static_cast<char*>(sys::pages(most_builds));
-  const std::size_t more =
-      builds != nullptr ? describe_builds(text, bytes, builds, most_builds) : 0;
-  if (chunk_header* chunk = grow(chunk_kind::maps, sizeof *chunk + bytes + more, 0)) {
-    auto* const to = reinterpret_cast<char*>(chunk + 1);
-    std::memcpy(to, text, bytes);
-    if (more != 0) std::memcpy(to + bytes, builds, more);
-    publish(chunk->used, static_cast<std::uint32_t>(bytes + more));
+// What is said of a snapshot beside its lines.
+class remarks {
+ public:
+  remarks(const char* text, std::size_t bytes, bool is_last) noexcept
+      : room_(most_builds + (is_last ? most_pointers : 0)),
+        text_(static_cast<char*>(sys::pages(room_))) {
+    if (text_ == nullptr) return;
+    bytes_ = describe_builds(text, bytes, text_, most_builds);
+    if (is_last) bytes_ += describe_pointers(text, bytes, text_ + bytes_, most_pointers);
   }
-  sys::free_pages(builds, most_builds);
+  ~remarks() { sys::free_pages(text_, room_); }
+  remarks(const remarks&) = delete;
+  remarks& operator=(const remarks&) = delete;
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  void copy(char* to) const noexcept {
+    if (bytes_ != 0) std::memcpy(to, text_, bytes_);
+  }
+
+ private:
+  std::size_t room_, bytes_ = 0;
+  char* text_;
+};
+
+void write(const char* text, std::size_t bytes, bool is_last) noexcept {
+  const remarks more(text, bytes, is_last);
+  const std::size_t all = bytes + more.bytes();
+  chunk_header* const chunk = grow(chunk_kind::maps, sizeof *chunk + all, 0);
+  if (chunk == nullptr) return;
+  auto* const to = reinterpret_cast<char*>(chunk + 1);
+  std::memcpy(to, text, bytes);
+  more.copy(to + bytes);
+  publish(chunk->used, static_cast<std::uint32_t>(all));
 }
 
-void snapshot_locked() noexcept {
+void snapshot_locked(bool is_last = false) noexcept {
   maps.is_behind = false;
   for (std::size_t size = std::size_t{256} << 10; size <= most_text; size *= 4) {
     auto* text = static_cast<char*>(sys::pages(size));
@@ -105,7 +129,7 @@ void snapshot_locked() noexcept {
       continue;
     }
     const std::size_t kept = filter(text, bytes);
-    if (kept != 0) write(text, kept);
+    if (kept != 0) write(text, kept, is_last);
     sys::free_pages(text, size);
     return;
   }
@@ -122,6 +146,12 @@ bool is_known(std::uint64_t pc) noexcept {
 void snapshot_maps() noexcept {
   if (!maps.lock.try_lock()) return;
   snapshot_locked();
+  maps.lock.unlock();
+}
+
+void snapshot_maps_last() noexcept {
+  if (!maps.lock.try_lock()) return;
+  snapshot_locked(true);
   maps.lock.unlock();
 }
 

@@ -7,6 +7,8 @@ namespace syncopate::record {
 
 // Takes a snapshot, unless another thread is taking one.
 void snapshot_maps() noexcept;
+// The same at the end, with what the program's variables point to.
+void snapshot_maps_last() noexcept;
 
 // A stack with these addresses is new in the record: takes a snapshot when one of them lies in
 // code that the last snapshot did not show. Rate-limited.

@@ -157,7 +157,7 @@ void finish() noexcept {
   refresh_threads(times);
   if (const std::uint32_t usable = usable_processors(); usable != 0) h->processors = usable;
   free_thread_times(times);
-  snapshot_maps();
+  snapshot_maps_last();
   end_with(*h, record::finished);
 }
 
@@ -169,7 +169,7 @@ void about_to_exec() noexcept {
   if (!inside) return;
   tell_all();
   look_at_threads(static_cast<std::uint32_t>((machine::now() - h->start_monotonic_ns) / 1'000'000));
-  snapshot_maps();
+  snapshot_maps_last();
   end_with(*h, record::replaced);
 }
 

@@ -114,4 +114,14 @@ inline char* put_number(char* to, std::uint32_t value) noexcept {
   return to;
 }
 
+// Hexadecimal digits of `value` at `to`; returns their end.
+inline char* put_hex(char* to, std::uint64_t value) noexcept {
+  unsigned shift = 60;
+  while (shift != 0 && value >> shift == 0) shift -= 4;
+  for (;; shift -= 4) {
+    *to++ = "0123456789abcdef"[value >> shift & 15];
+    if (shift == 0) return to;
+  }
+}
+
 }  // namespace syncopate::record::sys

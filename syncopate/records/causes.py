@@ -413,8 +413,8 @@ def _of_worst(lock: dict) -> str:
     worst = lock["worst"]
     by = f" ({worst['told_by']})" if worst["told_by"] else ""
     return (
-        f"one of its {count(lock['members'])} locks, {worst['address']}{by}, has"
-        f" {percent(worst['share'])} of that"
+        f"one of its {count(lock['members'])} locks, {worst['called'] or worst['address']}{by},"
+        f" has {percent(worst['share'])} of that"
     )
 
 

@@ -2,7 +2,8 @@
 
 A lock in a static variable is found by its address. One in an object is found by what was passed to
 the function that took or made it: where that is a fixed place in what a parameter of the calling
-function points to (registers.py), the parameter's type says which member that is.
+function points to (registers.py), the parameter's type says which member that is. An array of them,
+or else a single one, is called by the variable that points to it (pointed.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.codeplaces import own_places
+from syncopate.records.pointed import Pointed
 from syncopate.records.recordformat import CREATED, MUTEX, Lock
 from syncopate.symbols import debugmembers
 from syncopate.symbols.debugmembers import Member
@@ -36,6 +38,7 @@ class Named(NamedTuple):
 
     name: str  # "server.lock", "table[].lock", "Cache::lock"
     declared: str  # file:line, "" when unknown
+    is_variable: bool = False  # or reached by one: where it was made tells no more
 
 
 class Members:
@@ -43,30 +46,43 @@ class Members:
 
     def __init__(self, analysis: Analysis):
         self._of, self._names = analysis, analysis.symbolizer.names
+        self._pointed = Pointed(analysis)
 
     def name(self, group: Group) -> Named | None:
         """What these locks are; None where that is not known, or not the same of all."""
-        size = BYTES.get(group.object)
-        if (
-            size is None
-            or not group.locks
-            or group.name.by not in ("symbol", "creation", "first use")
-        ):
+        size = _size(group)
+        if size is None:
             return None
         if group.name.by == "symbol":
-            return self._static(group, size)
-        return self._in_objects(group.locks, size)
+            return self._static(group.locks, size)
+        if array := self._pointed.array(group.locks, size):
+            return Named(array.name(None), _place(array.target.inner), True)
+        if named := self._in_objects(group.locks, size):
+            return named
+        single = self._pointed.one(group.locks[0], size) if len(group.locks) == 1 else None
+        return Named(single, "", True) if single else None
 
-    def _static(self, group: Group, size: int) -> Named | None:
-        where = self._of.symbolizer.data_place(group.locks[0].address)
-        variable = self._of.symbolizer.variable(group.locks[0].address)
+    def one_of(self, group: Group, lock: Lock) -> str:
+        """What one of several locks is called; "" where that is not known."""
+        size = _size(group)
+        if size is None:
+            return ""
+        if group.name.by == "symbol":
+            named = self._static([lock], size)
+            return named.name if named else ""
+        array = self._pointed.array(group.locks, size)
+        return array.name(lock) if array else ""
+
+    def _static(self, locks: Sequence[Lock], size: int) -> Named | None:
+        where = self._of.symbolizer.data_place(locks[0].address)
+        variable = self._of.symbolizer.variable(locks[0].address)
         if where is None or variable is None:
             return None
         member = debugmembers.of_variable(self._names, *where, size)
         if member is None:
             return None
         path = member.name
-        if len(group.locks) > 1:  # of an array: which one it is stands elsewhere
+        if len(locks) > 1:  # of an array: which one it is stands elsewhere
             path = "[]" + path.partition("]")[2] if path.startswith("[") else path
         return Named(variable[0] + path, _place(member))
 
@@ -122,6 +138,12 @@ class Members:
         function = self._program(place.path).function(place.function)
         calls = (each for each in function.at.values() if each.is_call) if function else ()
         return next((each for each in calls if each.following == place.at), None)
+
+
+def _size(group: Group) -> int | None:
+    """Of one of its locks; None where nothing can be said of those."""
+    known = group.locks and group.name.by in ("symbol", "creation", "first use")
+    return BYTES.get(group.object) if known else None
 
 
 def _register(symbol: str, kind: int) -> str:

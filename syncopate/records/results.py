@@ -60,12 +60,15 @@ class Results:
         code, members, inner = SectionCode(self.of), Members(self.of), InnerWaits(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
             named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
-            lock["member"], lock["declared"] = named or ("", "")
-            lock["called"] = findings.called(lock)
+            if named:
+                lock["member"], lock["declared"] = named.name, named.declared
+            is_variable = named is not None and named.is_variable
+            lock["called"] = lock["member"] if is_variable else findings.called(lock)
             open_waits.called[lock["name"]] = lock["called"]
             if lock["hold"] and (inside := inner.of(group)):
                 lock["hold"]["waits_inside"] = inside._asdict()
             if lock["worst"]:
+                lock["worst"]["called"] = members.one_of(group, self._worst_lock(group))
                 lock["worst"]["told_by"] = self._told_by(group)
         whole = not self.notes.has_more_threads() and not self.notes.has_only_openmp()
         nobody = [*open_waits.nobody_goes_on()] if whole else []
@@ -206,6 +209,7 @@ class Results:
         ticks = self.of.lock_lost[lock.id]
         return {
             "address": f"{lock.address:#x}",
+            "called": "",
             "lost_ns": self.of.ns(ticks),
             "share": ticks / lost,
             "waits": self.of.lock_waits[lock.id],

@@ -36,6 +36,23 @@ def of_parameter(
     return _asked(names, path, f"p {function:x} {number} {size:x} {places}")
 
 
+class Target(NamedTuple):
+    """What a pointer leads to."""
+
+    pointer: str  # the pointer's own member in its variable, as Member has it
+    inner: Member  # within one element
+    element: int  # its bytes
+
+
+def of_pointer(names: Names, path: str, address: int, offset: int, size: int) -> Target | None:
+    """What of exactly that size lies that far behind what the pointer in a variable points to."""
+    (told,) = names.ask(path, [f"q {address:x} {offset:x} {size:x}"])
+    if len(told) != 5:
+        return None
+    inner = Member(shown(told[1]), shown(told[2]), int(told[3]))
+    return Target(shown(told[0]), inner, int(told[4], 16))
+
+
 def _asked(names: Names, path: str, question: str) -> Member | None:
     (told,) = names.ask(path, [question])
     return Member(shown(told[0]), shown(told[1]), int(told[2])) if len(told) == 3 else None

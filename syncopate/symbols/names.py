@@ -26,7 +26,7 @@ X86_64 = 62  # e_machine
 A_PIECE = 1 << 16
 NAMELESS = "no names of code and data"
 MISSING = f"syncopate-names is missing (it is built where libdw-dev is): {NAMELESS}"
-GREETING = "syncopate-names 3\n"  # src/names/main.cpp has the number
+GREETING = "syncopate-names 4\n"  # src/names/main.cpp has the number
 
 
 class Identity(NamedTuple):

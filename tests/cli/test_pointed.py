@@ -1,0 +1,175 @@
+"""Locks on the heap by the variables that point to them: arrays and single objects, and what only
+looks like one."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from conftest import run_cli
+
+from syncopate.base import paths
+
+pytestmark = pytest.mark.skipif(
+    not paths.find(paths.NAMES_TOOL), reason="syncopate-names is not there"
+)
+HEAD = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+template <class F> void by_threads(F f) {
+  std::vector<std::thread> all;
+  for (int t = 0; t < 3; t++) all.emplace_back([f] { for (int i = 0; i < 20; i++) f(i); });
+  for (auto& each : all) each.join();
+}
+void hold(pthread_mutex_t* m) {
+  pthread_mutex_lock(m); usleep(300); pthread_mutex_unlock(m);
+}
+"""
+# Expected: the row's name, and that of its worst lock.
+ARRAYS = {
+    "locks[]": (
+        "locks[17]",
+        r"""
+static pthread_mutex_t* locks;
+int main() {
+  locks = (pthread_mutex_t*)calloc(64, sizeof *locks);
+  for (int i = 0; i < 64; i++) pthread_mutex_init(&locks[i], nullptr);
+  by_threads([](int i) { hold(&locks[17]); hold(&locks[i + 8]); });
+}
+""",
+    ),
+    "table.shards[].guard": (
+        "table.shards[5].guard",
+        r"""
+struct shard { long hits; pthread_mutex_t guard; char more[24]; };
+static struct { long n; shard* shards; } table;
+int main() {
+  table.shards = (shard*)calloc(32, sizeof *table.shards);
+  for (int i = 0; i < 32; i++) pthread_mutex_init(&table.shards[i].guard, nullptr);
+  by_threads([](int i) { hold(&table.shards[5].guard); hold(&table.shards[i].guard); });
+}
+""",
+    ),
+    "shards[].guard": (
+        "shards[3].guard",
+        r"""
+struct shard { long hits = 0; std::mutex guard; };
+static std::vector<shard> shards(16);
+int main() {
+  by_threads([](int i) {
+    for (int at : {3, i % 16}) {
+      std::lock_guard<std::mutex> held(shards[at].guard);
+      usleep(300);
+    }
+  });
+}
+""",
+    ),
+}
+SINGLE = {
+    "server->lock": r"""
+struct server { char name[40]; pthread_mutex_t lock; };
+static server* server;
+int main() {
+  server = (struct server*)calloc(1, sizeof *server);
+  pthread_mutex_init(&server->lock, nullptr);
+  by_threads([](int) { hold(&server->lock); });
+}
+""",
+    "cache->guard": r"""
+struct table { long n = 0; std::mutex guard; };
+static std::unique_ptr<table> cache;
+int main() {
+  cache = std::make_unique<table>();
+  by_threads([](int) { std::lock_guard<std::mutex> held(cache->guard); usleep(300); });
+}
+""",
+}
+NONE = {
+    # One by one, and a pointer to the first of them.
+    "apart": r"""
+static pthread_mutex_t* first;
+int main() {
+  pthread_mutex_t* all[40];
+  for (auto& each : all) {
+    each = (pthread_mutex_t*)malloc(sizeof *each);
+    pthread_mutex_init(each, nullptr);
+  }
+  first = all[0];
+  by_threads([&all](int i) { hold(all[0]); hold(all[i]); });
+}
+""",
+    # What it points to has something else there.
+    "another type": r"""
+struct text { char letters[64]; };
+static text* texts;
+int main() {
+  pthread_mutex_t* all = (pthread_mutex_t*)calloc(40, sizeof *all);
+  for (int i = 0; i < 40; i++) pthread_mutex_init(&all[i], nullptr);
+  texts = (text*)all;
+  by_threads([all](int i) { hold(&all[7]); hold(&all[i]); });
+}
+""",
+}
+
+
+def mutexes(folder, source, *flags) -> list[dict]:
+    (folder / "held.cpp").write_text(HEAD + source)
+    program, record = folder / "held", folder / "record"
+    compiler = [shutil.which("g++"), "-std=c++20", "-pthread", *flags]
+    subprocess.run([*compiler, "held.cpp", "-o", program], cwd=folder, check=True)
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    (found,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    return [each for each in found["locks"] if each["object"] == "mutex" and each["waited_ns"]]
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_of_locks_is_called_by_what_points_to_it(tmp_path, name, level):
+    worst, source = ARRAYS[name]
+    (row,) = mutexes(tmp_path, source, level, "-g")
+    assert (row["called"], row["worst"]["called"]) == (name, worst)
+    text = run_cli("report", tmp_path / "record").stdout
+    assert f"{name} x{row['members']}" in text and f"{worst}, has" in " ".join(text.split())
+
+
+def test_an_array_of_locks_is_called_so_by_symbols_alone(tmp_path):
+    worst, source = ARRAYS["locks[]"]
+    (row,) = mutexes(tmp_path, source, "-O2")
+    assert (row["called"], row["worst"]["called"]) == ("locks[]", worst)
+
+
+def test_of_a_stripped_program_no_name_is_made_up(tmp_path):
+    (row,) = mutexes(tmp_path, ARRAYS["locks[]"][1], "-O2", "-s")
+    assert not row["member"] and not row["worst"]["called"]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_the_lock_of_an_object_that_a_variable_points_to(tmp_path, name):
+    (row,) = mutexes(tmp_path, SINGLE[name], "-O2", "-g")
+    assert row["called"] == name
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("case", NONE)
+def test_what_is_no_array_is_not_called_one(tmp_path, case, level):
+    (row,) = mutexes(tmp_path, NONE[case], level, "-g")
+    assert not row["member"] and not row["worst"]["called"]
+
+
+def test_one_lock_of_a_static_array_is_called_by_its_number(tmp_path):
+    source = r"""
+struct shard { long hits; pthread_mutex_t guard; };
+static shard shards[32];
+int main() {
+  for (auto& each : shards) pthread_mutex_init(&each.guard, nullptr);
+  by_threads([](int i) { hold(&shards[9].guard); hold(&shards[i].guard); });
+}
+"""
+    (row,) = mutexes(tmp_path, source, "-O2", "-g")
+    assert (row["called"], row["worst"]["called"]) == ("shards[].guard", "shards[9].guard")

@@ -26,6 +26,12 @@ enum waiting_flag {
 
 enum { kernel_stack_bytes = 16384, kernel_registers = 17, kernel_name_bytes = 16 };
 
+// Nanoseconds. Waits that last longer always have their stack, and that of who ended them.
+enum { long_wait = 50 * 1000 * 1000 };
+
+// Of the bits that say which processes are recorded: process numbers are below 2^22.
+enum { recorded_words = (1 << 22) / 64 };
+
 // The user's registers by DWARF's numbers: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8-r15, return
 // address. Those that a system call overwrites are 0.
 struct user_registers {
@@ -63,7 +69,9 @@ struct waiting_thread {
   unsigned int last_call;    // number of the system call that it was blocked in last
   unsigned long long early;  // the last time that it was woken before `begun` was set; 0: never
   unsigned int early_waker, early_flags;  // `waker` and `waker_flags` of that
-  unsigned int is_told, unused;           // whether its event_shares was
+  unsigned int is_told;                   // whether its event_shares was
+  unsigned int chance;                    // of the generator that chooses whose stack is copied
+  unsigned int thread;                    // its kernel thread id
   unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that
   struct blocked_sum blocked;  // since it was in another one
   struct user_registers registers;
@@ -106,11 +114,10 @@ struct stack_event {
 
 // What the recorder sets and reads while the program runs.
 struct kernel_controls {
-  unsigned int period;  // of so many waits and wakes, one has its stack copied, by chance
+  unsigned int period;  // of so many waits one has its stack copied, by chance
   unsigned int unused;
   // Stacks are copied until so many were; the first that is wanted later moves the limit up.
   unsigned long long stacks_allowed, stacks_taken, allowed_at;
-  unsigned long long waits;                // ended, ever
   unsigned long long lost_waits, lost_ns;  // that did not fit into the buffer
   unsigned long long lost_stacks;          // the same, or beyond the limit
   unsigned long long lost_others;

@@ -1,4 +1,7 @@
 // kernel_side.cpp -- see kernel_side.h.
+//
+// Memory order (each tag stands at its site below)
+//   [B]  relaxed: a bit that is looked at by itself; what is said of a process lies elsewhere.
 #include "record/kernel/kernel_side.h"
 
 #include <algorithm>
@@ -83,8 +86,9 @@ kernel_side::kernel_side(listener l) : listener_(std::move(l)) { libbpf_set_prin
 kernel_side::~kernel_side() {
   for (bpf_link* link : links_) bpf_link__destroy(link);
   bpf_link__destroy(seeder_);
+  bpf_link__destroy(looker_);
   ring_buffer__free(ring_);
-  if (controls_ != nullptr) ::munmap(controls_, controls_bytes_);
+  for (const auto& [at, bytes] : shared_) ::munmap(at, bytes);
   bpf_object__close(object_);
 }
 
@@ -113,19 +117,15 @@ std::string kernel_side::start(bool follows_children) {
   bpf_object__for_each_program(program, object_) {
     bpf_link* link = bpf_program__attach(program);
     if (link == nullptr) return why_not(errno);
-    if (std::strcmp(bpf_program__name(program), "on_task") == 0) seeder_ = link;
+    const std::string name = bpf_program__name(program);
+    if (name == "on_task") seeder_ = link;
+    else if (name == "on_look") looker_ = link;
     else links_.push_back(link);
   }
-  bpf_object__for_each_map(each, object_) {
-    const char* name = bpf_map__name(each);
-    if (std::strstr(name, ".data") == nullptr) continue;
-    controls_bytes_ = bpf_map__value_size(each);
-    void* shared =
-        ::mmap(nullptr, controls_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(each), 0);
-    if (shared == MAP_FAILED) return why_not(errno);
-    controls_ = static_cast<kernel_controls*>(shared);
-  }
-  if (controls_ == nullptr) return why_not(EINVAL);
+  controls_ = static_cast<kernel_controls*>(share(".data"));
+  if (controls_ == nullptr) return why_not(errno);
+  recorded_ = static_cast<std::uint64_t*>(share(".bss"));
+  if (recorded_ == nullptr) return why_not(errno);
   ring_ = ring_buffer__new(
       map("events"),
       [](void* self, void* data, std::size_t) {
@@ -136,26 +136,62 @@ std::string kernel_side::start(bool follows_children) {
   return ring_ != nullptr ? "" : why_not(errno);
 }
 
+// Maps the variables of the program in the kernel that lie in this section; null: errno says why.
+void* kernel_side::share(const char* section) {
+  bpf_map* each = nullptr;
+  bpf_object__for_each_map(each, object_) {
+    if (std::strstr(bpf_map__name(each), section) == nullptr) continue;
+    const std::size_t bytes = bpf_map__value_size(each);
+    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(each), 0);
+    if (at == MAP_FAILED) return nullptr;
+    shared_.emplace_back(at, bytes);
+    return at;
+  }
+  errno = EINVAL;
+  return nullptr;
+}
+
 int kernel_side::map(const char* name) const {
   return bpf_object__find_map_fd_by_name(object_, name);
 }
 
-bool kernel_side::add(std::uint32_t process) {
-  const unsigned char yes = 1;
-  return bpf_map_update_elem(map("processes"), &process, &yes, BPF_ANY) == 0;
+namespace {
+
+std::uint64_t bit_of(std::uint32_t process) { return std::uint64_t{1} << process % 64; }
+
+}  // namespace
+
+void kernel_side::add(std::uint32_t process) {
+  __atomic_fetch_or(&recorded_[process / 64 % recorded_words], bit_of(process),
+                    __ATOMIC_RELAXED);  // [B]
 }
 
-void kernel_side::forget(std::uint32_t process) { bpf_map_delete_elem(map("processes"), &process); }
+void kernel_side::forget(std::uint32_t process) {
+  __atomic_fetch_and(&recorded_[process / 64 % recorded_words], ~bit_of(process),
+                     __ATOMIC_RELAXED);  // [B]
+}
 
-void kernel_side::seed() {
-  if (seeder_ == nullptr) return;
-  const int reader = bpf_iter_create(bpf_link__fd(seeder_));
-  if (reader < 0) return;
-  char nothing[256];
-  while (::read(reader, nothing, sizeof nothing) > 0) {
+namespace {
+
+// Lets the kernel run a program of ours on each task. Returns what these tell.
+std::vector<char> on_all_tasks(const bpf_link* program) {
+  constexpr std::size_t at_once = 1 << 15;
+  std::vector<char> told;
+  const int reader = bpf_iter_create(bpf_link__fd(program));
+  if (reader < 0) return told;
+  for (ssize_t got = 1; got > 0;) {
+    const std::size_t before = told.size();
+    told.resize(before + at_once);
+    got = ::read(reader, told.data() + before, at_once);
+    told.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
   ::close(reader);
+  return told;
 }
+
+}  // namespace
+
+void kernel_side::seed() { on_all_tasks(seeder_); }
 
 void kernel_side::poll(int milliseconds) {
   ring_buffer__poll(ring_, milliseconds);
@@ -188,9 +224,16 @@ std::vector<std::pair<Key, Value>> all_of(int map) {
 
 }  // namespace
 
-std::vector<std::pair<std::uint32_t, waiting_thread>> kernel_side::waiting() {
-  auto found = all_of<std::uint32_t, waiting_thread>(map("waiting"));
-  std::erase_if(found, [](const auto& each) { return each.second.since == 0; });
+std::vector<waiting_thread> kernel_side::threads() const {
+  const std::vector<char> told = on_all_tasks(looker_);
+  std::vector<waiting_thread> found(told.size() / sizeof(waiting_thread));
+  if (!found.empty()) std::memcpy(found.data(), told.data(), found.size() * sizeof found[0]);
+  return found;
+}
+
+std::vector<waiting_thread> kernel_side::waiting() const {
+  std::vector<waiting_thread> found = threads();
+  std::erase_if(found, [](const waiting_thread& each) { return each.since == 0; });
   return found;
 }
 
@@ -209,12 +252,12 @@ std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked(std::uint6
   };
   for (const auto& [key, sum] : all_of<blocked_key, blocked_sum>(map("blocked")))
     add(key.thread, key.call, sum);
-  for (const auto& [thread, w] : all_of<std::uint32_t, waiting_thread>(map("waiting"))) {
-    if (w.blocked.times != 0) add(thread, w.blocked_in, w.blocked);
+  for (const waiting_thread& w : threads()) {
+    if (w.blocked.times != 0) add(w.thread, w.blocked_in, w.blocked);
     const std::uint64_t until = w.woken != 0 ? w.woken : now;
     if (w.since == 0 || w.since > until || w.flags & waits_at_futex) continue;
     const std::uint64_t ns = until - w.since;
-    add(thread, w.call, {1, ns, ns});
+    add(w.thread, w.call, {1, ns, ns});
   }
   std::vector<std::pair<blocked_key, blocked_sum>> found;
   for (const auto& [key, sum] : sums) found.push_back({{key.first, key.second}, sum});

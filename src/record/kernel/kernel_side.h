@@ -30,16 +30,15 @@ class kernel_side {
 
   // Loads and attaches. Returns "" or, in one line, why that fails.
   std::string start(bool follows_children);
-  // From now on this process is recorded. False: too many are.
-  bool add(std::uint32_t process);
+  void add(std::uint32_t process);  // from now on it is recorded
   void forget(std::uint32_t process);
   // Lets the kernel describe the threads of recorded processes that wait already.
   void seed();
   // Waits up to so long for urgent news, then hands all events to the listener.
   void poll(int milliseconds);
 
-  // The threads that wait just now, by kernel thread id.
-  std::vector<std::pair<std::uint32_t, waiting_thread>> waiting();
+  // The threads that wait just now.
+  std::vector<waiting_thread> waiting() const;
   bool is_waiting_since(std::uint32_t thread, std::uint64_t since);
   // Time in other system calls; with that of calls in which threads are blocked just now.
   std::vector<std::pair<blocked_key, blocked_sum>> blocked(std::uint64_t now);
@@ -51,14 +50,18 @@ class kernel_side {
 
  private:
   int map(const char* name) const;
+  std::vector<waiting_thread> threads() const;  // of all recorded processes
+  void* share(const char* section);
 
   listener listener_;
   bpf_object* object_ = nullptr;
   ring_buffer* ring_ = nullptr;
   bpf_link* seeder_ = nullptr;
+  bpf_link* looker_ = nullptr;
   std::vector<bpf_link*> links_;
   kernel_controls* controls_ = nullptr;
-  std::size_t controls_bytes_ = 0;
+  std::uint64_t* recorded_ = nullptr;
+  std::vector<std::pair<void*, std::size_t>> shared_;  // what is mapped, and how large
 };
 
 }  // namespace syncopate::record::kernel

@@ -40,8 +40,12 @@ struct task_struct {
   struct signal_struct* signal;
   char comm[16];
 };
+struct seq_file;
+struct bpf_iter_meta {
+  struct seq_file* seq;
+};
 struct bpf_iter__task {
-  void* meta;
+  struct bpf_iter_meta* meta;
   struct task_struct* task;
 };
 #pragma clang attribute pop

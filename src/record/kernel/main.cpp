@@ -34,8 +34,8 @@ namespace {
 constexpr std::uint64_t millisecond = 1'000'000, second = 1000 * millisecond;
 constexpr int between_polls = 10;                          // milliseconds
 constexpr std::uint64_t between_looks = 20 * millisecond;  // at waits that last
-constexpr std::uint64_t looks_take_at_most = 200;          // one part in so many of the time
-constexpr std::uint64_t stacks_a_second = 1000;
+constexpr std::uint64_t looks_take_at_most = 800;          // one part in so many of the time
+constexpr std::uint64_t stacks_a_second = 500;
 constexpr std::uint64_t last_ones_end_within = 200 * millisecond;
 constexpr int ahead_of_programs = -10;  // niceness
 constexpr std::uint32_t longest_period = 32768;
@@ -97,6 +97,7 @@ class recorder {
   std::map<std::uint32_t, ending> endings_;
   bool waits_for_program_ = false, ended_ = false;
   std::uint64_t next_look_ = 0, old_enough_ = between_looks, next_refresh_ = 0;
+  std::uint64_t waits_ = 0;  // that were told, ever
   std::uint64_t adapted_at_ = 0, waits_then_ = 0;
   int write_error_ = 0;
 };
@@ -195,6 +196,7 @@ void recorder::leave_ended(std::uint64_t now) {
 void recorder::take(const event_head& e) {
   switch (e.type) {
     case event_wait:
+      ++waits_;
       if (auto* p = of(e.process)) p->wait(reinterpret_cast<const wait_event&>(e));
       break;
     case event_stack:
@@ -223,9 +225,9 @@ void recorder::look(std::uint64_t now) {
   const std::uint64_t begun = ran_ns();
   const auto all = side_.waiting();
   const std::uint64_t took = ran_ns() - begun;  // without what is done once for each wait
-  for (const auto& [thread, w] : all)
+  for (const waiting_thread& w : all)
     if (auto* p = now >= w.since + old_enough_ ? of(w.process) : nullptr)
-      p->still_waits(thread, w, side_, now, old_enough_);
+      p->still_waits(w, side_, now, old_enough_);
   const std::uint64_t pause = std::clamp(took * looks_take_at_most, between_looks, second);
   next_look_ = now + pause;
 }
@@ -245,7 +247,7 @@ void recorder::adapt(std::uint64_t now) {
   // Soon where all are copied still: a program may wait often from its start.
   const std::uint64_t pause = (controls.period == 1 ? 20 : 100) * millisecond;
   if (now - adapted_at_ < pause) return;
-  const std::uint64_t waits = controls.waits;
+  const std::uint64_t waits = waits_ + controls.lost_waits;
   const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
   const std::uint64_t period = std::clamp<std::uint64_t>(rate / stacks_a_second, 1, longest_period);
   controls.period = static_cast<std::uint32_t>(period);
@@ -258,7 +260,7 @@ void recorder::adapt(std::uint64_t now) {
 int recorder::run() {
   const std::string path = "/proc/" + std::to_string(request_.process);
   if (const std::string why = side_.start(request_.follows); !why.empty()) return fail(why);
-  if (!side_.add(request_.process)) return fail("too many processes are recorded already");
+  side_.add(request_.process);
   origins_[request_.process] = {static_cast<std::uint32_t>(::getppid()), now_ns()};
   waits_for_program_ = request_.launched;
   if (!request_.launched) {

@@ -13,7 +13,7 @@
 // Needs: Linux 5.15 (bpf_task_pt_regs), BTF, x86-64.
 //
 // Memory order (each tag stands at its site below)
-//   [N]  relaxed, since the result is not used: a count, read at the end.
+//   [N]  relaxed, since the result is not used: a count, read at the end, or a bit by itself.
 #include <stdbool.h>
 
 #include <linux/bpf.h>
@@ -39,13 +39,9 @@ const volatile u8 follows = 1;        // processes that a recorded one starts ar
 
 struct kernel_controls controls = {.period = 1, .stacks_allowed = 256};
 
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 65536);
-  __type(key, u32);
-  __type(value, u8);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-} processes SEC(".maps");
+// Whether a process is recorded: a bit for each number that one can have. Most of what switches is
+// somebody else's, which this tells without a search.
+u64 recorded[recorded_words];
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -74,14 +70,12 @@ struct {
 } events SEC(".maps");
 
 static __always_inline bool is_recorded(u32 process) {
-  return bpf_map_lookup_elem(&processes, &process) != 0;
+  return recorded[process / 64 % recorded_words] >> process % 64 & 1;
 }
 
-// Whether this wait is one whose stack is copied. The limit is on what the recorder's work costs:
-// it is moved here, since a recorder that gets no processor is late.
-static __always_inline bool is_chosen(u64 now) {
-  const u32 period = controls.period;
-  if (period > 1 && bpf_get_prandom_u32() % period != 0) return false;
+// Whether another stack may be copied. The limit is on what the recorder's work costs: it is moved
+// here, since a recorder that gets no processor is late.
+static __always_inline bool is_allowed(u64 now) {
   if (controls.stacks_taken < controls.stacks_allowed) return true;
   if (now - controls.allowed_at >= between_stacks) {
     controls.allowed_at = now;
@@ -90,6 +84,14 @@ static __always_inline bool is_chosen(u64 now) {
   }
   __sync_fetch_and_add(&controls.lost_stacks, 1);  // [N]
   return false;
+}
+
+// Whether this wait is one whose stack is copied. A thread's own generator: the kernel's takes
+// longer than all else here.
+static __always_inline bool is_chosen(struct waiting_thread* w, u64 now) {
+  const u64 period = controls.period;
+  w->chance = w->chance * 1664525 + 1013904223;  // Numerical Recipes, 7.1
+  return w->chance * period >> 32 == 0 && is_allowed(now);
 }
 
 static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* from) {
@@ -104,8 +106,8 @@ static __always_inline void copy_registers(struct user_registers* to, struct pt_
 }
 
 // The stack of the current thread, for the wait that began at `since`. False: no room.
-static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 waiter, u64 since,
-                                       struct pt_regs* regs) {
+static __always_inline bool tell_stack(u32 type, u32 weight, u32 process, u32 thread, u32 waiter,
+                                       u64 since, struct pt_regs* regs) {
   // Half of the buffer is for what is small, and of which nothing may be lost.
   struct stack_event* e = 0;
   if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < buffer_bytes / 2)
@@ -118,7 +120,7 @@ static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 wa
   e->head.type = type;
   e->head.process = process;
   e->head.thread = thread;
-  e->head.weight = controls.period;
+  e->head.weight = weight;
   e->head.time = bpf_ktime_get_ns();
   e->since = since;
   e->waiter = waiter;
@@ -187,7 +189,10 @@ static __always_inline struct waiting_thread* entry_of(u32 thread, u32 process) 
     return 0;
   }
   w = bpf_map_lookup_elem(&waiting, &thread);
-  if (w) w->process = process;
+  if (!w) return 0;
+  w->process = process;
+  w->thread = thread;
+  w->chance = bpf_get_prandom_u32();
   return w;
 }
 
@@ -216,7 +221,6 @@ static __always_inline void add_blocked(struct waiting_thread* w, u32 thread, u6
 }
 
 static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread, u64 now) {
-  __sync_fetch_and_add(&controls.waits, 1);  // [N]
   struct wait_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
     __sync_fetch_and_add(&controls.lost_waits, 1);            // [N]
@@ -279,37 +283,36 @@ static __always_inline void end_wait(struct waiting_thread* w, u32 thread, u64 n
   w->since = 0;
 }
 
-static __always_inline void come_back(struct task_struct* task) {
+static __always_inline void come_back(struct task_struct* task, u64 now) {
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (w && w->since != 0) end_wait(w, thread, bpf_ktime_get_ns());
+  if (w && w->since != 0) end_wait(w, thread, now);
 }
 
 // A thread that runs cannot wait: it came back, and that was not seen, soon after it was woken. So
 // it is on kernels that do not tell of each switch, as those for virtual machines may not when it
 // is from a thread of their own.
-static __always_inline void was_back(struct waiting_thread* w, u32 thread) {
-  if (w && w->since != 0) end_wait(w, thread, w->woken ? w->woken : bpf_ktime_get_ns());
+static __always_inline void was_back(struct waiting_thread* w, u32 thread, u64 now) {
+  if (w && w->since != 0) end_wait(w, thread, w->woken ? w->woken : now);
 }
 
-static __always_inline void goes_on(struct task_struct* task) {
+static __always_inline void goes_on(struct task_struct* task, u64 now) {
   const u32 thread = task->pid;
-  if (is_recorded(task->tgid)) was_back(bpf_map_lookup_elem(&waiting, &thread), thread);
+  was_back(bpf_map_lookup_elem(&waiting, &thread), thread, now);
 }
 
-static __always_inline void leave(struct task_struct* task, u32 state) {
+static __always_inline void leave(struct task_struct* task, u32 state, u64 now) {
   if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
-    return goes_on(task);
-  if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return;
+    return goes_on(task, now);
+  if (task->flags & is_kernels_own) return;
   const u32 thread = task->pid;
   struct waiting_thread* w = entry_of(thread, task->tgid);
   if (!w) return;
-  was_back(w, thread);
+  was_back(w, thread, now);
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   w->since = 0;
   barrier();
   describe(w, task, regs, state);
-  const u64 now = bpf_ktime_get_ns();
   barrier();
   w->begun = now;  // who wakes it from here on has to wait until it has left its processor
   barrier();
@@ -322,9 +325,11 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
     // What the waiter found there: the word of a thread that ends now may be cleared already.
     w->word = w->call == call_futex ? (u32)regs->dx : words[0];
     w->owner = words[2];
-    if (is_chosen(now) && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
+    const u32 period = controls.period;
+    if (is_chosen(w, now) &&
+        tell_stack(event_stack, period, w->process, thread, thread, now, regs)) {
       w->flags |= has_stack;
-      w->weight = controls.period;
+      w->weight = period;
     }
   }
   barrier();
@@ -337,11 +342,14 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_struct* after) {
+  const bool one_leaves = is_recorded(before->tgid), one_comes = is_recorded(after->tgid);
+  if (!one_leaves && !one_comes) return 0;
+  const u64 now = bpf_ktime_get_ns();
   u32 state = before->__state;
   if (state_is_told) state = ctx[3];
-  if (preempted) goes_on(before);
-  else leave(before, state);
-  come_back(after);
+  if (one_leaves && preempted) goes_on(before, now);
+  else if (one_leaves) leave(before, state, now);
+  if (one_comes) come_back(after, now);
   return 0;
 }
 
@@ -366,6 +374,7 @@ static __always_inline void note_early(struct waiting_thread* w, struct task_str
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* woken) {
+  if (!is_recorded(woken->tgid)) return 0;
   const u32 thread = woken->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
   if (!w) return 0;
@@ -383,8 +392,10 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   w->waker = waker->pid;
   if ((u32)regs->dx != 1) w->waker_flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
-  if ((w->flags & has_stack || is_chosen(w->woken)) &&
-      tell_stack(event_waker, waker->tgid, waker->pid, thread, w->begun, regs))
+  const bool lasted = w->woken - w->begun >= long_wait;
+  if ((w->flags & has_stack || (lasted && is_allowed(w->woken))) &&
+      tell_stack(event_waker, lasted ? 1 : w->weight, waker->tgid, waker->pid, thread, w->begun,
+                 regs))
     w->waker_flags |= has_waker_stack;
   return 0;
 }
@@ -395,8 +406,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   if (child->tgid == parent->tgid) return tell(event_thread, BPF_RB_FORCE_WAKEUP, child);
   if (!follows) return 0;
   const u32 process = child->tgid;
-  const u8 yes = 1;
-  bpf_map_update_elem(&processes, &process, &yes, BPF_ANY);
+  __sync_fetch_and_or(&recorded[process / 64 % recorded_words], 1ULL << process % 64);  // [N]
   struct fork_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
     __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
@@ -436,7 +446,7 @@ int BPF_PROG(on_exec, struct task_struct* task) {
   if (!is_recorded(task->tgid)) return 0;
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  was_back(w, thread);
+  was_back(w, thread, bpf_ktime_get_ns());
   if (w && w->blocked.times != 0) {  // by the program before
     keep_blocked(w, thread);
     w->blocked.times = w->blocked.ns = w->blocked.longest = 0;
@@ -452,7 +462,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   // Of two that end at once both may say that they are the last.
   const bool last = task->signal->live.counter == 0;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  was_back(w, thread);
+  was_back(w, thread, bpf_ktime_get_ns());
   if (w && w->blocked.times != 0) keep_blocked(w, thread);
   const u32 last_call = w ? w->last_call : 0;
   bpf_map_delete_elem(&waiting, &thread);
@@ -477,6 +487,18 @@ int on_task(struct bpf_iter__task* ctx) {
   w->begun = bpf_ktime_get_ns();
   w->since = w->begun;
   if (task->__state == 0) w->begun = w->since = 0;  // it was woken meanwhile
+  return 0;
+}
+
+// Each time that the recorder reads what all threads wait for. The map itself has far more room
+// than there are threads.
+SEC("iter/task")
+int on_look(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task || !is_recorded(task->tgid)) return 0;
+  const u32 thread = task->pid;
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w) bpf_seq_write(ctx->meta->seq, w, sizeof *w);
   return 0;
 }
 

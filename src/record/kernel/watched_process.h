@@ -45,7 +45,7 @@ class watched_process {
   // Returns whether the thread is one of this process that has not ended.
   bool blocked(const blocked_key&, const blocked_sum&);
   // Of a thread that waits just now, since at least `old_enough`.
-  void still_waits(std::uint32_t thread, const waiting_thread&, kernel_side&, std::uint64_t now,
+  void still_waits(const waiting_thread&, kernel_side&, std::uint64_t now,
                    std::uint64_t old_enough);
   // Once in a while: names, modules, clocks.
   void refresh(const kernel_controls&);

@@ -19,7 +19,6 @@ namespace syncopate::record::kernel {
 namespace {
 
 constexpr std::uint64_t millisecond = 1'000'000;
-constexpr std::uint64_t long_wait = 50 * millisecond;  // longer ones always have their stack
 constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
 constexpr std::uint64_t reading_takes_at_most = 50;  // one part in so many of the time
 constexpr std::size_t most_unended = 8;
@@ -352,9 +351,10 @@ std::uint32_t watched_process::read_stack(const waiting_thread& w) {
   return unwind({&w.registers, bytes.data(), got});
 }
 
-void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w, kernel_side& side,
-                                  std::uint64_t now, std::uint64_t old_enough) {
+void watched_process::still_waits(const waiting_thread& w, kernel_side& side, std::uint64_t now,
+                                  std::uint64_t old_enough) {
   if (!(w.flags & waits_at_futex) || now < w.since + old_enough) return;
+  const std::uint32_t thread = w.thread;
   thread_state& t = thread_of(thread);
   if (goes_on(t, w.address, w.since)) return;
   write_unended(t);

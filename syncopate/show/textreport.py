@@ -403,7 +403,8 @@ def _details(console, results: dict, pattern: str | None) -> None:
         if worst := lock.get("worst"):
             console.print(
                 f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"
-                f" {worst['address']}" + (f", {worst['told_by']}" if worst["told_by"] else ""),
+                f" {worst['called'] or worst['address']}"
+                + (f", {worst['told_by']}" if worst["told_by"] else ""),
                 style="dim",
             )
         if lock["unexplained"] and lock["name"] not in told:

@@ -10,19 +10,17 @@ import bisect
 import functools
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from syncopate.base import boundedtool
+from syncopate.symbols.codeslices import PLAIN, Slices, told
 
 LONGEST = 1 << 15  # bytes of one function
-SECONDS, MEMORY = 10, 4 << 30
+PIECE = 1 << 12  # read at least: what starts the tool anew for each function takes longest
 _LINE = re.compile(r" *([0-9a-f]+):\t(\S.*)")
 _HEAD = re.compile(r"[0-9a-f]+ <(.*)>:")
-_POINTER = re.compile(r"([0-9a-f]+) R_X86_64_RELATIVE +\*ABS\*\+0x([0-9a-f]+)")
-_TARGET = re.compile(r"([0-9a-f]+) <([^>]*)>")
-_DATA = re.compile(r"# ([0-9a-f]+)(?: <([^>]*)>)?")
+_TARGET = re.compile(r"(?:0x)?([0-9a-f]+)(?: <([^>]*)>)?")
+_DATA = re.compile(r"# (?:0x)?([0-9a-f]+)(?: <([^>]*)>)?")
 _FURTHER = re.compile(r"\+0x[0-9a-f]+$")  # behind a symbol's begin
 _ADDED = re.compile(r"(@plt|\+0x[0-9a-f]+|@+[A-Z][\w.]*)+$")
 _PREFIX = re.compile(r"(lock|rep[nz]*|bnd|notrack|data16|cs|ds|es|ss|fs|gs|xacquire|xrelease) ")
@@ -140,14 +138,23 @@ class Function:
 class Program:
     """The machine code of one file."""
 
-    def __init__(self, path: str, symbols: Callable[[], dict[int, str]] = dict):
-        """`symbols`: of each function where it begins, also where only a separate file says so."""
+    def __init__(
+        self,
+        path: str,
+        symbols: Callable[[], dict[int, str]] = dict,
+        loads: Sequence[tuple[int, int, int, int]] = (),
+        sizes: Callable[[], dict[int, int]] = dict,
+    ):
+        """`symbols`: of each function where it begins, also where only a separate file says so;
+        `sizes`: how many bytes it has. `loads`: how the file is mapped, as Identity of names.py has
+        it."""
         self._path, self._symbols = path, functools.cache(symbols)
+        self._sizes = sizes
         self._starts = functools.cache(lambda: sorted(self._symbols()))
         self._tool = shutil.which("objdump")
         self._functions: dict[int, Function | None] = {}
         self._told: dict[int, tuple[str, list[tuple[int, str]]]] = {}  # read with those before them
-        self._pointers: dict[int, int] | None = None
+        self._slices = Slices(self._tool or "", path, loads)
 
     def function(self, start: int) -> Function | None:
         """The function that begins at a link-time address; None where nothing can be read."""
@@ -163,43 +170,76 @@ class Program:
         name, lines = self._told.pop(start, ("", []))
         if not lines:
             return None
-        ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
+        ends = [at for at, _ in lines[1:]] + [self._end(start, lines)]
         parsed = (_parse(*line, end) for line, end in zip(lines, ends))
         name = self._symbols().get(start, name)
         return Function(start, name, [self._resolved(each, lines) for each in parsed])
 
+    def _end(self, start: int, lines: list[tuple[int, str]]) -> int:
+        return max(lines[-1][0] + 1, start + self._sizes().get(start, 0))
+
     def _tell(self, start: int) -> None:
-        """Has the tool print from there on, and keeps what it says of the functions that are whole;
-        the first one need not be."""
-        command = [self._tool, "-d", "-w", "--no-show-raw-insn", f"--start-address={start:#x}",
-                   f"--stop-address={start + LONGEST:#x}", "--", self._path]  # fmt: skip
+        """Has the tool print from there on, a piece or the whole function, and keeps what it says
+        of the functions that are whole; the first one need not be."""
         found: list[tuple[str, list[tuple[int, str]]]] = []
-        for line in _told(command).splitlines():
+        for line in self._printed(start).splitlines():
             if head := _HEAD.fullmatch(line):
                 found.append((head[1], []))
-            elif found and (told := _LINE.fullmatch(line)):
-                at = int(told[1], 16)
+            elif found and (each := _LINE.fullmatch(line)):
+                at = int(each[1], 16)
                 if found[-1][1] and at in self._symbols():
                     found.append((self._symbols()[at], []))
-                found[-1][1].append((at, told[2]))
+                found[-1][1].append((at, each[2]))
         for name, lines in found[:1] + found[1:-1]:
             if lines:
-                self._told.setdefault(lines[0][0], (name, lines))
+                own = self._within(lines) if self._is_sliced(start) else lines
+                self._told.setdefault(lines[0][0], (name, own))
+
+    def _is_sliced(self, start: int) -> bool:
+        """The tool's own symbols are wanted where ours do not have this function."""
+        return start in self._symbols()
+
+    def _within(self, lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Without what follows a section's last function."""
+        start = lines[0][0]
+        size = self._sizes().get(start)
+        return [line for line in lines if line[0] < start + size] if size else lines
+
+    def _printed(self, start: int) -> str:
+        starts = self._starts()
+        index = bisect.bisect_right(starts, start)
+        end = starts[index] if index < len(starts) else start + LONGEST
+        stop = min(max(end, start + PIECE), start + LONGEST)
+        text = self._slices.lines(start, stop) if self._is_sliced(start) else ""
+        if text:
+            return text
+        ends = [f"--start-address={start:#x}", f"--stop-address={stop:#x}"]
+        return told([self._tool, "-d", *PLAIN, *ends, "--", self._path])
 
     def _resolved(self, each: Instruction, own: list[tuple[int, str]]) -> Instruction:
         """With the symbol of what it calls: that which a separate file has where this one has none
         but an earlier function's; and where it calls through a pointer that the loader sets once,
         to a function of the same file, as Rust calls its library."""
         if each.target is not None:
+            if not each.symbol:  # a slice has none
+                return each._replace(symbol=self._symbol_of(each.target))
             inside = own[0][0] <= each.target <= own[-1][0]
             if inside or not _FURTHER.search(each.symbol):
                 return each
             return each._replace(symbol=self._symbol_over(each.target))
         is_fixed = (each.is_call or each.is_jump) and each.data and "(%rip)" in each.operands
-        target = self._set_by_loader().get(each.data) if is_fixed else None
+        target = self._slices.own_pointers.get(each.data) if is_fixed else None
         if target is None:
+            if is_fixed and not each.symbol:
+                return each._replace(
+                    symbol=self._slices.pointers.get(each.data, f"*{each.data:#x}")
+                )
             return each
         return each._replace(target=target, symbol=self._symbols().get(target, ""), data=None)
+
+    def _symbol_of(self, address: int) -> str:
+        known = self._symbols().get(address)
+        return known or self._slices.stubs.get(address) or self._symbol_over(address)
 
     def _symbol_over(self, address: int) -> str:
         starts = self._starts()
@@ -208,22 +248,6 @@ class Program:
             return ""
         further = address - starts[index]
         return self._symbols()[starts[index]] + (f"+{further:#x}" if further else "")
-
-    def _set_by_loader(self) -> dict[int, int]:
-        """Where such a pointer is, and the function's link-time address."""
-        if self._pointers is None:
-            text = _told([self._tool, "-R", "--", self._path])
-            found = filter(None, map(_POINTER.fullmatch, text.splitlines()))
-            self._pointers = {int(each[1], 16): int(each[2], 16) for each in found}
-        return self._pointers
-
-
-def _told(command: list[str]) -> str:
-    """What the tool says; "" where that is nothing, or takes too long."""
-    try:
-        return boundedtool.output(command, SECONDS, MEMORY) or ""
-    except subprocess.TimeoutExpired:
-        return ""
 
 
 def plain_symbol(symbol: str) -> str:

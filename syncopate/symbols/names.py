@@ -4,6 +4,7 @@ one process answers for all files. Its questions and answers are described in sr
 
 from __future__ import annotations
 
+import functools
 import os
 import selectors
 import signal
@@ -64,16 +65,24 @@ class Names:
         self._identities: dict[str, Identity | None] = {}
         self._programs: dict[str, Program] = {}
 
-    def _functions(self, path: str) -> dict[int, str]:
-        """Where the functions of a file begin, and their symbols, as the file has them."""
+    def _functions(self, path: str) -> tuple[dict[int, str], dict[int, int]]:
+        """By where the functions of a file begin: their symbols, as the file has them, and their
+        sizes."""
         (told,) = self.ask(path, ["F"])
-        return {int(start, 16): name for start, name in zip(told[::3], told[2::3])}
+        starts = [int(start, 16) for start in told[::3]]
+        sizes = (int(size, 16) for size in told[1::3])
+        return dict(zip(starts, told[2::3])), dict(zip(starts, sizes))
 
     def program(self, path: str) -> Program:
         """The machine code of a file."""
         if path not in self._programs:
             own = weakref.proxy(self)  # the tool ends with the last who asks it
-            self._programs[path] = Program(path, lambda: own._functions(path))
+            identity = self.identity(path)
+            loads = identity.loads if identity else ()
+            functions = functools.cache(lambda: own._functions(path))
+            self._programs[path] = Program(
+                path, lambda: functions()[0], loads, lambda: functions()[1]
+            )
         return self._programs[path]
 
     def trouble(self) -> str | None:

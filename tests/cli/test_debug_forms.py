@@ -120,6 +120,7 @@ def test_split_debug_information_that_is_gone_is_said_to_be(tmp_path, compiler):
 
 CALLS = r"""
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 volatile long sum;
@@ -127,7 +128,9 @@ __attribute__((noinline, noclone)) static void adds(long n) { while (n--) sum +=
 __attribute__((noinline, noclone)) void section(long n)
   { pthread_mutex_lock(&lock); adds(n); usleep(n); pthread_mutex_unlock(&lock); sum = n; }
 __attribute__((noinline, noclone)) void after(long n) { while (n--) sum -= n; }
-int main(int argc, char** argv) { section(argc); after(argc); (void)argv; return 0; }
+__attribute__((noinline, noclone)) void stops(long n) { sum = n; abort(); }
+int main(int argc, char** argv)
+  { section(argc); after(argc); (void)argv; if (argc > 9) stops(argc); return 0; }
 """
 
 
@@ -218,3 +221,41 @@ def test_the_file_that_a_stripped_program_misses_is_named(tmp_path):
     elsewhere.rename(debug)
     found = json.loads(run_cli("report", "--json", program.with_suffix(".record")).stdout)
     assert {lock["member"] for lock in found["records"][0]["locks"]} >= MEMBERS
+
+
+@pytest.mark.parametrize("flags", [(), ("-fno-plt",), ("-Wl,-z,now",), ("-static-pie",)], ids=str)
+@pytest.mark.parametrize("is_stripped", [False, True])
+def test_a_piece_of_code_says_what_the_whole_file_does(tmp_path, flags, is_stripped):
+    """Read by itself, since the tool reads all of a large file each time that it is started."""
+    program = compile_c(CALLS, tmp_path / "program", "-O1", "-g", "-pthread", *flags)
+    if is_stripped:
+        separate(program)
+    names = Names()
+    path = str(program)
+    piecewise, whole = names.program(path), Program(path, lambda: names.program(path)._symbols())
+    for function in ("section", "adds", "after", "stops", "main"):
+        start = start_of(path, function)
+        pieces, file = piecewise.function(start), whole.function(start)
+        assert pieces.name == file.name == function
+        known = [each[:4] for each in told_of(pieces)]
+        assert known == [each[:4] for each in told_of(file)][: len(known)]
+        assert max(file.at) - max(pieces.at) < 16  # of the padding that follows the file has more
+    ((start, size),) = SymbolTable(path).functions("stops")
+    last = piecewise.function(start).order()[0][-1]  # to which no call returns
+    assert (plain_symbol(last.symbol), last.following) == ("abort", start + size)
+    section = piecewise.function(start_of(path, "section"))
+    called = [plain_symbol(each.symbol) for each in section.at.values() if each.is_call]
+    assert called == ["pthread_mutex_lock", "adds", "usleep", "pthread_mutex_unlock"]
+
+
+def start_of(path: str, function: str) -> int:
+    ((start, _),) = SymbolTable(path).functions(function)
+    return start
+
+
+def told_of(function) -> list:
+    """Its instructions; operands that name a target are the target alone."""
+    return [
+        each._replace(operands="") if each.target is not None else each
+        for _, each in sorted(function.at.items())
+    ]

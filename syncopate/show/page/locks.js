@@ -132,7 +132,8 @@ function facts(lock) {
   if (lock.unexplained) lines.push(lock.unexplained);
   if (lock.worst)
     lines.push(`${percent(lock.worst.share)} of it at one of the ${number(lock.members)}: ` +
-      lock.worst.address + (lock.worst.told_by ? `, ${lock.worst.told_by}` : ""));
+      (lock.worst.called || lock.worst.address) +
+      (lock.worst.told_by ? `, ${lock.worst.told_by}` : ""));
   if (names[lock.named_by]) lines.push(names[lock.named_by] + lock.place);
   const entry = policyOf(lock);
   if (entry)

@@ -2,14 +2,13 @@
 
 A lock in a static variable is found by its address. One in an object is found by what was passed to
 the function that took or made it: where that is a fixed place in what a parameter of the calling
-function points to (registers.py), the parameter's type says which member that is. An array of them,
-or else a single one, is called by the variable that points to it (pointed.py).
+function points to (registers.py), the parameter's type says which member that is. But an array of
+them, and one of an object that a variable points to, is called by that variable (pointed.py).
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,6 +27,7 @@ from syncopate.symbols.symbols import CodePlace
 # of a futex, sem_t
 BYTES = {1: 40, 2: 56, 3: 4, 4: 48, 5: 32, 6: 4, 7: 32}
 MOST_LOCKS = 20  # named so: those that cost most
+MOST_VARIABLES = 100  # and by variables, for which no code is read
 MOST_CALLERS = 3  # followed outwards
 MOST_STACKS = 16  # of one row's locks
 _OF_PTHREAD = re.compile(r"(pthread_(mutex|rwlock|spin|cond|barrier)|mtx|cnd|sem)_\w+")
@@ -53,14 +53,21 @@ class Members:
         size = _size(group)
         if size is None:
             return None
+        return self.by_variable(group) or (
+            None if group.name.by == "symbol" else self._in_objects(group.locks, size)
+        )
+
+    def by_variable(self, group: Group) -> Named | None:
+        """The same, where a variable has them or points to them."""
+        size = _size(group)
+        if size is None:
+            return None
         if group.name.by == "symbol":
             return self._static(group.locks, size)
         if array := self._pointed.array(group.locks, size):
-            return Named(array.name(None), _place(array.target.inner), True)
-        if named := self._in_objects(group.locks, size):
-            return named
+            return Named(array.name(None), array.target.inner.place(), True)
         single = self._pointed.one(group.locks[0], size) if len(group.locks) == 1 else None
-        return Named(single, "", True) if single else None
+        return Named(*single, True) if single else None
 
     def one_of(self, group: Group, lock: Lock) -> str:
         """What one of several locks is called; "" where that is not known."""
@@ -84,7 +91,7 @@ class Members:
         path = member.name
         if len(locks) > 1:  # of an array: which one it is stands elsewhere
             path = "[]" + path.partition("]")[2] if path.startswith("[") else path
-        return Named(variable[0] + path, _place(member))
+        return Named(variable[0] + path, member.place())
 
     def _in_objects(self, locks: Sequence[Lock], size: int) -> Named | None:
         """The member of the outermost class that all of them lie in: who made them, or first used
@@ -96,7 +103,7 @@ class Members:
             same = zip(others if found is None else found, others)
             found = [*itertools.takewhile(lambda pair: pair[0].name == pair[1].name, same)]
             found = [member for member, _ in found]
-        return Named(found[-1].name, _place(found[-1])) if found else None
+        return Named(found[-1].name, found[-1].place()) if found else None
 
     def _in_object(self, stack: int, kind: int, size: int) -> list[Member]:
         """What it is of its class, of the class that has an object of that, and so on outwards."""
@@ -152,7 +159,3 @@ def _register(symbol: str, kind: int) -> str:
         return ""
     is_second = kind == MUTEX and ("_cond_" in symbol or symbol.startswith("cnd_"))
     return PARAMETERS[1] if is_second else PARAMETERS[0]
-
-
-def _place(member: Member) -> str:
-    return f"{os.path.basename(member.file)}:{member.line}" if member.file else ""

@@ -55,17 +55,20 @@ class Pointed:
                 return found
         return None
 
-    def one(self, lock: Lock, size: int) -> str | None:
-        """What leads to the object that this lock is in."""
+    def one(self, lock: Lock, size: int) -> tuple[str, str] | None:
+        """What leads to the object that this lock is in, and where its member is declared; of
+        several variables the one that says it shortest."""
         if lock.flags & DESTROYED:
             return None
+        ways = []
         for begin, at in self._before(lock.address):
             found = self._leads(at, begin, lock.address - begin, size)
             if found and lock.address - begin < found.target.element:
-                inner = found.target.inner.name
-                is_part = inner.startswith(".")
-                return f"{found.variable}->{inner[1:]}" if is_part else found.name(lock)
-        return None
+                inner = found.target.inner
+                arrow = f"{found.variable}->{inner.name[1:]}"
+                way = arrow if inner.name.startswith(".") else found.name(lock)
+                ways.append((len(way), way, inner.place()))
+        return min(ways)[1:] if ways else None
 
     def _before(self, address: int) -> list[tuple[int, int]]:
         """Pointers to at most so far before it, the nearest first: values, and where they are."""

@@ -16,7 +16,7 @@ from syncopate.records.account import Account, awaits_python, awaits_semlocks
 from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signals
 from syncopate.records.difference import ways
 from syncopate.records.innerwaits import InnerWaits
-from syncopate.records.members import MOST_LOCKS, Members
+from syncopate.records.members import MOST_LOCKS, MOST_VARIABLES, Members, Named
 from syncopate.records.naming import is_region, object_name, telling, telling_on, wrapper_frames
 from syncopate.records.notes import Notes
 from syncopate.records.openwaits import OpenWaits
@@ -34,6 +34,13 @@ THREADS_KEPT = 64  # told per lock: those that waited longest
 def _is_gil(group: Group) -> bool:
     """Whether it has a better name than that of the member at which threads wait for it."""
     return any(lock.type == languages.GIL for lock in group.locks)
+
+
+def _call(lock: dict, named: Named | None) -> None:
+    """Says what a row's locks are in the source, where that is known."""
+    if named:
+        lock["member"], lock["declared"] = named.name, named.declared
+        lock["called"] = named.name if named.is_variable else findings.called(lock)
 
 
 class Results:
@@ -59,17 +66,18 @@ class Results:
         self._add_blockers(pairs[:MOST_LOCKS])
         code, members, inner = SectionCode(self.of), Members(self.of), InnerWaits(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
-            named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
-            if named:
-                lock["member"], lock["declared"] = named.name, named.declared
-            is_variable = named is not None and named.is_variable
-            lock["called"] = lock["member"] if is_variable else findings.called(lock)
+            if lock["waited_ns"] and not _is_gil(group):
+                _call(lock, members.name(group))
             open_waits.called[lock["name"]] = lock["called"]
             if lock["hold"] and (inside := inner.of(group)):
                 lock["hold"]["waits_inside"] = inside._asdict()
             if lock["worst"]:
                 lock["worst"]["called"] = members.one_of(group, self._worst_lock(group))
                 lock["worst"]["told_by"] = self._told_by(group)
+        for lock, group in pairs[MOST_LOCKS:MOST_VARIABLES]:
+            if lock["waited_ns"] and not _is_gil(group):
+                _call(lock, members.by_variable(group))
+                open_waits.called[lock["name"]] = lock["called"]
         whole = not self.notes.has_more_threads() and not self.notes.has_only_openmp()
         nobody = [*open_waits.nobody_goes_on()] if whole else []
         found = {

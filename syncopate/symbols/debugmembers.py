@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ class Member(NamedTuple):
     name: str  # ".lock" or "[3].lock" of a variable, "" for all of it; "Cache::lock" of a class
     file: str  # where it is declared; "" when unknown
     line: int
+
+    def place(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
 
 
 def of_variable(names: Names, path: str, address: int, size: int) -> Member | None:

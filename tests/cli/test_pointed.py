@@ -17,6 +17,7 @@ HEAD = r"""
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -75,10 +76,12 @@ SINGLE = {
     "server->lock": r"""
 struct server { char name[40]; pthread_mutex_t lock; };
 static server* server;
+[[gnu::noinline]] void serve(struct server* one) {
+  pthread_mutex_lock(&one->lock); usleep(300); pthread_mutex_unlock(&one->lock);
+}
 int main() {
   server = (struct server*)calloc(1, sizeof *server);
-  pthread_mutex_init(&server->lock, nullptr);
-  by_threads([](int) { hold(&server->lock); });
+  by_threads([](int) { serve(server); });
 }
 """,
     "cache->guard": r"""
@@ -160,6 +163,39 @@ def test_the_lock_of_an_object_that_a_variable_points_to(tmp_path, name):
 def test_what_is_no_array_is_not_called_one(tmp_path, case, level):
     (row,) = mutexes(tmp_path, NONE[case], level, "-g")
     assert not row["member"] and not row["worst"]["called"]
+
+
+def test_what_waits_for_something_to_do_is_called_so_too(tmp_path):
+    """However many rows stand before it."""
+    source = r"""
+struct queue { long items = 0; std::mutex guard; std::condition_variable filled; };
+static queue* jobs = new queue;
+static void give() {
+  std::lock_guard<std::mutex> held(jobs->guard);
+  jobs->items++;
+  jobs->filled.notify_one();
+}
+#define ONE(n) static pthread_mutex_t lock##n = PTHREAD_MUTEX_INITIALIZER; hold(&lock##n);
+int main() {
+  std::thread taker([] {
+    for (int i = 0; i < 20; i++) {
+      std::unique_lock<std::mutex> held(jobs->guard);
+      jobs->filled.wait(held, [] { return jobs->items > 0; });
+      jobs->items--;
+    }
+  });
+  by_threads([](int) {
+    ONE(1) ONE(2) ONE(3) ONE(4) ONE(5) ONE(6) ONE(7) ONE(8) ONE(9) ONE(10) ONE(11) ONE(12)
+    ONE(13) ONE(14) ONE(15) ONE(16) ONE(17) ONE(18) ONE(19) ONE(20) ONE(21) ONE(22)
+  });
+  for (int i = 0; i < 20; i++) { usleep(300); give(); }
+  taker.join();
+}
+"""
+    mutexes(tmp_path, source, "-O2", "-g")
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "record").stdout)["records"]
+    called = [each["called"] for each in found["locks"] if each["waited_ns"]]
+    assert called.index("jobs->filled") >= 20
 
 
 def test_one_lock_of_a_static_array_is_called_by_its_number(tmp_path):

@@ -59,7 +59,9 @@ budget asking;
 // Of the wait that the calling thread is in.
 thread_local seen_holder holder __attribute__((tls_model("initial-exec")));
 
-seen_holder holder_of(JNIEnv* env, jobject monitor) {
+}  // namespace
+
+seen_holder holder_of_monitor(JNIEnv* env, jobject monitor) {
   const std::uint64_t begin = now_ns();
   if (!asking.allows(begin)) return {};
   seen_holder found;
@@ -79,6 +81,8 @@ seen_holder holder_of(JNIEnv* env, jobject monitor) {
   asking.spend(now_ns() - begin);
   return found;
 }
+
+namespace {
 
 void note_thread(JNIEnv*, jthread thread) {
   const auto id = static_cast<std::uintptr_t>(::syscall(SYS_gettid));
@@ -133,7 +137,7 @@ void JNICALL on_contended(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on) {
   note_thread(env, thread);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
   const object what = monitor(env, on);
-  holder = stack != 0 ? holder_of(env, on) : seen_holder{};
+  holder = stack != 0 ? holder_of_monitor(env, on) : seen_holder{};
   recorder->wait_begins({record::wait_kind::mutex, record::object_kind::mutex, what.number, stack,
                          holder.thread, false, holder.thread != 0});
 }
@@ -143,14 +147,17 @@ void JNICALL on_entered(jvmtiEnv*, JNIEnv*, jthread, jobject) {
   recorder->wait_ends(late, holder.thread, holder.stack);
 }
 
-// Whether it is Thread.join(), which is made of Object.wait().
-bool is_join(JNIEnv* env, jobject on) {
+}  // namespace
+
+bool is_join(JNIEnv* env, jobject on, jthread by) {
   static const jclass of = [env] {
     const jclass local = env->FindClass("java/lang/Thread");
     return static_cast<jclass>(env->NewGlobalRef(local));
   }();
-  return env->IsInstanceOf(on, of) && joins();
+  return env->IsInstanceOf(on, of) && joins(by);
 }
+
+namespace {
 
 // Of Object.wait(), and of what is made of it.
 void JNICALL on_wait(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on, jlong timeout) {
@@ -173,7 +180,7 @@ constexpr jvmtiEvent events[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                  JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_WAIT,
                                  JVMTI_EVENT_MONITOR_WAITED};
 
-void begin(JNIEnv* env) {
+void begin(JNIEnv* env, bool runs_already) {
   recorder = static_cast<const record::telling*>(nullptr);
   if (!own_record.empty()) {
     recorder = &record::told;
@@ -186,13 +193,15 @@ void begin(JNIEnv* env) {
   }
   for (const jvmtiEvent each : events) tools->SetEventNotificationMode(JVMTI_ENABLE, each, nullptr);
   recording.store(true, std::memory_order_release);  // [R]
-  take_parks(env);
+  const bool sees_parks = take_parks(env);
   note_carriers(env);
+  if (runs_already) tell_waits_before(env, sees_parks);
 }
 
 void end(JNIEnv* env, bool detached) {
   if (!recording.exchange(false, std::memory_order_acq_rel)) return;  // [E]
   if (detached) {
+    forget_waits_before(env);
     leave_parks(env);
     for (const jvmtiEvent each : events)
       tools->SetEventNotificationMode(JVMTI_DISABLE, each, nullptr);
@@ -202,7 +211,7 @@ void end(JNIEnv* env, bool detached) {
 
 void JNICALL on_start(jvmtiEnv*, JNIEnv* env, jthread thread) {
   note_thread(env, thread);
-  begin(env);
+  begin(env, false);
 }
 
 void JNICALL on_death(jvmtiEnv*, JNIEnv* env) { end(env, false); }
@@ -258,10 +267,11 @@ jint complain() {
 
 }  // namespace
 
-std::uint32_t kernel_id(JNIEnv*, jthread thread) {
+std::uint32_t kernel_id(JNIEnv* env, jthread thread) {
   void* kept = nullptr;
   if (tools->GetThreadLocalStorage(thread, &kept) != JVMTI_ERROR_NONE) return 0;
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(kept));
+  const auto id = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(kept));
+  return id != 0 ? id : id_in_vm(env, thread);
 }
 
 seen_holder where_is(JNIEnv* env, jthread thread) {
@@ -296,7 +306,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM* vm, char* options, void*) {
   if (!is_live(vm)) return 5;      // who asks has to ask again
   read_options(options);
   if (!prepare(vm)) return 3;
-  begin(env);
+  begin(env, true);
   return recording.load(std::memory_order_acquire) ? 0 : 4;  // [R]
 }
 

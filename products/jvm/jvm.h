@@ -4,11 +4,14 @@
 //
 //   agent   life: loading, events of monitors and threads
 //   parks   Unsafe.park and unpark, ours in the place of the VM's
+//   before  waits of a VM that runs already, which began before the recording
+//   ids     kernel thread ids, by the VM's own description of itself
 //   names   numbers of objects and code, and the lines that name them
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include <jvmti.h>
 
@@ -20,8 +23,10 @@ extern jvmtiEnv* tools;
 extern const record::telling* recorder;  // the process's own, or ours
 extern std::atomic<bool> recording;
 
-// Kernel thread id of a Java thread; 0: it has not run since the agent is here.
+// Kernel thread id of a Java thread; 0: not known.
 std::uint32_t kernel_id(JNIEnv*, jthread);
+// Where the VM describes itself, as HotSpot does: of one that has not run since the agent is here.
+std::uint32_t id_in_vm(JNIEnv*, jthread);
 
 // Who holds what a thread waits for, and where that is meanwhile: a stack id; 0: not known.
 struct seen_holder {
@@ -29,6 +34,9 @@ struct seen_holder {
 };
 // Its stack only while the time that such questions take allows it.
 seen_holder where_is(JNIEnv*, jthread holder);
+seen_holder holder_of_monitor(JNIEnv*, jobject);
+// Of what a thread parks for, by what that says itself. The holder's stack if it is wanted.
+seen_holder holder_of_blocker(JNIEnv*, jobject, bool with_stack);
 
 // What a Java object is to threads that wait for it.
 struct object {
@@ -38,20 +46,28 @@ struct object {
   bool has_owner = false;  // an AbstractOwnableSynchronizer
 };
 // Of a monitor; of what a thread parks for, whose class says what it is; of a thread that parks and
-// does not say what for. One object may be several of these.
-object monitor(JNIEnv*, jobject);
-object blocker(JNIEnv*, jobject);
-object parked(JNIEnv*, jthread);
+// does not say what for. One object may be several of these. Those that are new get a name by where
+// `by` waits; nullptr: the caller.
+object monitor(JNIEnv*, jobject, jthread by = nullptr);
+object blocker(JNIEnv*, jobject, jthread by = nullptr);
+object parked(JNIEnv*, jthread, jthread by = nullptr);
+// A monitor of which only its class's name and its identity hash code are known, as of threads that
+// wait for it already; it has the same number when it comes to be seen itself.
+object unseen_monitor(JNIEnv*, const std::string& of_class, jint hash, jthread by);
 // What threads have parked for before.
 object known_blocker(jobject);
 
 // The stack id of a thread, innermost frame first, without the first `skip`; nullptr: the caller.
 std::uint32_t stack_of(jthread, int skip = 0);
 
-// Whether the calling thread waits for the shared side of a lock, by what it has called of Java's
-// own; whether for a thread to end.
-bool reads();
-bool joins();
+// Whether the thread (nullptr: the caller) waits for the shared side of a lock, by what it has
+// called of Java's own; whether for a thread to end.
+bool reads(jthread = nullptr);
+bool joins(jthread = nullptr);
+// Whether a wait for that object's monitor, as by Object.wait(), is Thread.join().
+bool is_join(JNIEnv*, jobject on, jthread = nullptr);
+// What a thread says that it parks for; nullptr: nothing.
+jobject blocker_of(JNIEnv*, jthread);
 // Whether it lets go of such an object as it wakes another that waits for it. Who takes one that is
 // shared, or waits for it no longer, may wake the next one, too.
 bool lets_go_of(const object&);
@@ -59,6 +75,14 @@ bool lets_go_of(const object&);
 // Puts ours in the place of Unsafe.park and unpark, or the VM's own back. Whether that worked.
 bool take_parks(JNIEnv*);
 void leave_parks(JNIEnv*);
+
+// Tells the waits of all threads that wait already; of those that park if it is told who is let go
+// on. Requires: all events are told.
+void tell_waits_before(JNIEnv*, bool sees_parks);
+// That this thread is let go on, if its wait was told so. Whether threads were asked already.
+bool lets_go(JNIEnv*, jthread);
+// At a recording's end: which of those waits are over, though nobody has seen their end.
+void forget_waits_before(JNIEnv*);
 void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID, void* address, void** instead);
 
 }  // namespace syncopate::jvm

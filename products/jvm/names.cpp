@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "jvm.h"
 
@@ -45,9 +46,16 @@ struct known_object {
   bool is_blocker;  // `what` says what it is to those that park for it
 };
 
+struct unseen {
+  std::string name;
+  jint hash;
+  std::uint64_t number;
+};
+
 constinit futex_lock table_lock;  // (pthread's would be recorded)
 std::unordered_map<place, known_place, place_hash> places;
 std::deque<known_object> objects;
+std::vector<unseen> unseen_monitors;
 
 std::string take(char* text) {
   std::string found = text != nullptr ? text : "";
@@ -72,11 +80,7 @@ std::string primitive_name(char signature) {
 }
 
 // "Lcom/acme/Bank$Account;" as "com.acme.Bank$Account", "[I" as "int[]".
-std::string class_name(jclass of) {
-  char* signature = nullptr;
-  if (of == nullptr || tools->GetClassSignature(of, &signature, nullptr) != JVMTI_ERROR_NONE)
-    return "?";
-  std::string name = take(signature);
+std::string of_signature(std::string name) {
   const std::size_t dimensions = std::min(name.find_first_not_of('['), name.size());
   name.erase(0, dimensions);
   if (name.size() > 2 && name.front() == 'L') name = name.substr(1, name.size() - 2);
@@ -87,6 +91,13 @@ std::string class_name(jclass of) {
   if (const std::size_t hidden = name.find(".0x"); hidden != std::string::npos) name.resize(hidden);
   for (std::size_t i = 0; i < dimensions; ++i) name += "[]";
   return name;
+}
+
+std::string class_name(jclass of) {
+  char* signature = nullptr;
+  if (of == nullptr || tools->GetClassSignature(of, &signature, nullptr) != JVMTI_ERROR_NONE)
+    return "?";
+  return of_signature(take(signature));
 }
 
 std::string without_package(const std::string& name) {
@@ -164,12 +175,12 @@ JNIEnv* environment() {
 
 constexpr jint most_frames = record::stack_depth;
 
-// The innermost frame of the calling thread that is the program's own.
-known_place user(JNIEnv* env) {
+// The innermost frame of the thread that is the program's own.
+known_place user(JNIEnv* env, jthread by) {
   jvmtiFrameInfo frames[most_frames];
   jint count = 0;
   known_place found{};
-  if (tools->GetStackTrace(nullptr, 0, most_frames, frames, &count) != JVMTI_ERROR_NONE) return {};
+  if (tools->GetStackTrace(by, 0, most_frames, frames, &count) != JVMTI_ERROR_NONE) return {};
   for (jint i = 0; i < count; ++i) {
     found = place_of(env, frames[i]);
     if (!found.is_javas_own) break;
@@ -205,23 +216,43 @@ std::string shown_class(const std::string& name) {
   return found;
 }
 
-// Gives the object its number and tells the record its name. None has one.
-object add(JNIEnv* env, jobject on, known_object it, const std::string& name) {
-  const known_place from = user(env);
-  std::size_t tag = 0;
+// A new object's number, of which the record is told the name.
+std::uint64_t add(JNIEnv* env, known_object it, const std::string& name, jthread by) {
+  const known_place from = user(env, by);
+  std::uint64_t number = 0;
   {
     const std::scoped_lock lock(table_lock);
-    tag = objects.size() + 1;
-    it.what.number = first_object + tag;
+    number = it.what.number = first_object + objects.size() + 1;
     objects.push_back(it);
   }
-  tools->SetTag(on, static_cast<jlong>(tag));
   char line[1024];
   const int bytes = std::snprintf(
-      line, sizeof line, "lock %llx %s%s%s\t%s\n", static_cast<unsigned long long>(it.what.number),
+      line, sizeof line, "lock %llx %s%s%s\t%s\n", static_cast<unsigned long long>(number),
       name.c_str(), from.text.empty() ? "" : " at ", from.text.c_str(), from.where.c_str());
   if (bytes > 0 && static_cast<std::size_t>(bytes) < sizeof line)
     recorder->names(line, static_cast<std::size_t>(bytes));
+  return number;
+}
+
+void set_number(jobject on, std::uint64_t number) {
+  tools->SetTag(on, static_cast<jlong>(number - first_object));
+}
+
+// The number that threads waited for already; 0: none did for this one.
+std::uint64_t seen_at_last(jobject on, const std::string& name) {
+  jint hash = 0;
+  const std::scoped_lock lock(table_lock);
+  if (unseen_monitors.empty() || tools->GetObjectHashCode(on, &hash) != JVMTI_ERROR_NONE) return 0;
+  for (const unseen& each : unseen_monitors)
+    if (each.hash == hash && each.name == name) return each.number;
+  return 0;
+}
+
+// Gives the object its number and tells the record its name. None has one.
+object add(JNIEnv* env, jobject on, known_object it, const std::string& name, jthread by) {
+  it.what.number = seen_at_last(on, name);
+  if (it.what.number == 0) it.what.number = add(env, it, name, by);
+  set_number(on, it.what.number);
   return it.what;
 }
 
@@ -242,35 +273,53 @@ known_object known(jobject on) {
 }
 
 // As it is to those that do not park for it.
-object numbered(JNIEnv* env, jobject on, record::object_kind kind, record::wait_kind wait) {
+object numbered(JNIEnv* env, jobject on, record::object_kind kind, record::wait_kind wait,
+                jthread by) {
   object what{known(on).what.number, kind, wait, false};
   if (what.number != 0) return what;
   const std::string name = class_of(env, on);
   const bool is_class = name == "java.lang.Class";
   return add(env, on, {what, false},
              is_class ? without_package(class_name(static_cast<jclass>(on))) + ".class"
-                      : without_package(name));
+                      : without_package(name),
+             by);
 }
 
 }  // namespace
 
-object monitor(JNIEnv* env, jobject on) {
-  return numbered(env, on, record::object_kind::mutex, record::wait_kind::mutex);
+object monitor(JNIEnv* env, jobject on, jthread by) {
+  return numbered(env, on, record::object_kind::mutex, record::wait_kind::mutex, by);
 }
 
-object parked(JNIEnv* env, jthread thread) {
-  return numbered(env, thread, record::object_kind::condition, record::wait_kind::condition);
+object parked(JNIEnv* env, jthread thread, jthread by) {
+  return numbered(env, thread, record::object_kind::condition, record::wait_kind::condition, by);
 }
 
-object blocker(JNIEnv* env, jobject on) {
+object blocker(JNIEnv* env, jobject on, jthread by) {
   const known_object before = known(on);
   if (before.is_blocker) return before.what;
   const std::string name = class_of(env, on);
   object what = of_class(env, name, on);
   what.number = before.what.number;
-  if (what.number == 0) return add(env, on, {what, true}, shown_class(name));
+  if (what.number == 0) return add(env, on, {what, true}, shown_class(name), by);
   const std::scoped_lock lock(table_lock);
   objects[what.number - first_object - 1] = {what, true};
+  return what;
+}
+
+object unseen_monitor(JNIEnv* env, const std::string& of_class, jint hash, jthread by) {
+  const bool is_array = of_class.starts_with('[');
+  const std::string name = without_package(is_array ? of_signature(of_class) : of_class);
+  object what{0, record::object_kind::mutex, record::wait_kind::mutex, false};
+  {
+    const std::scoped_lock lock(table_lock);
+    for (const unseen& each : unseen_monitors)
+      if (each.hash == hash && each.name == name) what.number = each.number;
+  }
+  if (what.number != 0) return what;
+  what.number = add(env, {what, false}, name, by);
+  const std::scoped_lock lock(table_lock);
+  unseen_monitors.push_back({name, hash, what.number});
   return what;
 }
 
@@ -291,13 +340,13 @@ std::uint32_t stack_of(jthread thread, int skip) {
   return recorder->stack_id(numbers, static_cast<unsigned>(count));
 }
 
-// Whether one of the calling thread's innermost functions is of that kind, which are Java's own.
-static bool is_within(bool known_place::*kind) {
+// Whether one of the thread's innermost functions is of that kind, which are Java's own.
+static bool is_within(bool known_place::*kind, jthread by = nullptr) {
   constexpr jint inner = 8;
   JNIEnv* const env = environment();
   jvmtiFrameInfo frames[inner];
   jint count = 0;
-  if (env == nullptr || tools->GetStackTrace(nullptr, 0, inner, frames, &count) != JVMTI_ERROR_NONE)
+  if (env == nullptr || tools->GetStackTrace(by, 0, inner, frames, &count) != JVMTI_ERROR_NONE)
     return false;
   for (jint i = 0; i < count; ++i) {
     const known_place found = place_of(env, frames[i]);
@@ -307,9 +356,9 @@ static bool is_within(bool known_place::*kind) {
   return false;
 }
 
-bool reads() { return is_within(&known_place::reads); }
+bool reads(jthread by) { return is_within(&known_place::reads, by); }
 
-bool joins() { return is_within(&known_place::joins); }
+bool joins(jthread by) { return is_within(&known_place::joins, by); }
 
 bool lets_go_of(const object& what) {
   using record::object_kind;

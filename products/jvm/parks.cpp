@@ -49,14 +49,21 @@ jobject owner_of(JNIEnv* env, jobject on) {
   return owner;
 }
 
-// Where it is known who holds it, a wait whose stack is told asks where that thread is, too.
-seen_holder holder_of(JNIEnv* env, jobject on, bool with_stack) {
+}  // namespace
+
+jobject blocker_of(JNIEnv* env, jthread thread) {
+  return blocker_field != nullptr ? env->GetObjectField(thread, blocker_field) : nullptr;
+}
+
+seen_holder holder_of_blocker(JNIEnv* env, jobject on, bool with_stack) {
   const jobject owner = owner_of(env, on);
   if (owner == nullptr) return {};
   const seen_holder found = with_stack ? where_is(env, owner) : seen_holder{kernel_id(env, owner)};
   env->DeleteLocalRef(owner);
   return found;
 }
+
+namespace {
 
 // What the calling thread parks for; no number: nothing was told.
 object wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
@@ -69,7 +76,8 @@ object wait_begins(JNIEnv* env, bool timed, seen_holder& holder) {
   const object what = on != nullptr ? blocker(env, on) : parked(env, thread);
   record::wait_kind kind = what.wait;
   if (kind == record::wait_kind::write && reads()) kind = record::wait_kind::read;
-  if (on != nullptr && what.has_owner) holder = holder_of(env, on, stack != 0);
+  // Where it is known who holds it, a wait whose stack is told asks where that thread is, too.
+  if (on != nullptr && what.has_owner) holder = holder_of_blocker(env, on, stack != 0);
   recorder->wait_begins(
       {kind, what.kind, what.number, stack, holder.thread, timed, holder.thread != 0});
   if (on != nullptr) env->DeleteLocalRef(on);
@@ -118,7 +126,10 @@ void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
   }
   unpark_function real = nullptr;
   while ((real = real_unpark.load(std::memory_order_acquire)) == nullptr) ::sched_yield();  // [F]
+  if (thread == nullptr) return real(env, self, thread);
+  const bool was_asked = lets_go(env, thread);
   real(env, self, thread);
+  if (!was_asked) lets_go(env, thread);  // who asked meanwhile may have seen it wait
 }
 
 // class syncopate.Unsafe { static native void bind(); static void go() { bind(); } }, as javac

@@ -176,11 +176,13 @@ struct wait {
   usage used;  // at its start, then from start to end; zeros where nobody asked
 };
 // Where a wait happens: the return address of the program's call, whether it ends at some time by
-// itself, and whether the lock's memory says who holds it (format.h, has_owner).
+// itself, whether the lock's memory says who holds it (format.h, has_owner), and whether it began
+// before the recording.
 struct waiting_call {
   const void* caller = nullptr;
   bool timed = false;
   bool has_owner = false;
+  bool began_before = false;
 };
 // The record says from now on that the thread waits (open_wait), until wait_end() or
 // wait_end_now().

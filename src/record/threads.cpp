@@ -1,7 +1,8 @@
 // threads.cpp -- registering threads, and finding their rows.
 //
 // Memory order (each tag stands at its site below)
-//   [K]  relaxed: how many threads run, for budgets.
+//   [K]  relaxed: how many threads run, for budgets; whether some are silent: who was made a state
+//        for in vain makes one itself, at its first event.
 #include "record/threads.h"
 
 #include <syncopate/machine/processor_mask.h>
@@ -46,7 +47,7 @@ struct {
   thread_state* newest = nullptr;
   char* slab = nullptr;  // unused rest of the last slab
   std::size_t slab_left = 0;
-  std::atomic<std::uint32_t> running{0};
+  std::atomic<std::uint32_t> running{0}, silent{0};
 } constinit threads;
 
 thread_state* new_state_locked() noexcept {
@@ -85,7 +86,7 @@ thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
   e.start_ticks += now - e.end_ticks;
   e.end_ticks = 0;
   for (std::uint64_t& held : e.read_held) held = 0;
-  t->is_pending = false;
+  t->is_pending = t->began_before = false;
   t->told = {};
   t->seen_stacks.forget();  // of another stack
   return t;
@@ -113,25 +114,53 @@ std::uint64_t cpu_before(const thread_entry& e) noexcept {
   return std::uint64_t{e.cpu_before_us} * 1000;
 }
 
+thread_state* make_locked(std::uint64_t now) noexcept {
+  thread_state* t = entries.count() >= separate_threads ? adopt_idle_locked(now) : nullptr;
+  if (t == nullptr) t = new_thread_locked(now);
+  return t != nullptr ? t : adopt_idle_locked(now);
+}
+
+// The thread that runs, and has a state.
+thread_state* find_locked(std::uint32_t thread_id) noexcept {
+  for (thread_state* t = threads.newest; t != nullptr; t = t->older)
+    if (t->entry->thread_id == thread_id && t->entry->end_ticks == 0) return t;
+  return nullptr;
+}
+
+thread_state* take_silent_locked(std::uint32_t thread_id) noexcept {
+  if (threads.silent.load(std::memory_order_relaxed) == 0) return nullptr;  // [K]
+  thread_state* const t = find_locked(thread_id);
+  if (t == nullptr || !t->is_silent) return nullptr;
+  t->is_silent = false;
+  threads.silent.fetch_sub(1, std::memory_order_relaxed);  // [K]
+  return t;
+}
+
+void fill(thread_entry& e, std::uint32_t thread_id, std::uint64_t cpu_ns) noexcept {
+  threads.running.fetch_add(1, std::memory_order_relaxed);  // [K]
+  e.thread_id = thread_id;
+  e.cpu_before_us = static_cast<std::uint32_t>(cpu_ns / 1000);
+  e.delay_before_ns = run_delay(thread_id);
+  e.open.seen_cpu_ns = e.open.seen_delay_ns = 0;  // of another thread
+}
+
 thread_state* register_thread() noexcept {
   const std::uint64_t now = machine::ticks();
+  const std::uint32_t thread_id = sys::thread_id();
   thread_state* t = nullptr;
+  bool was_silent = false;
   {
     holding lock(threads.lock);
     if (!lock) {
       give_up();
       return nullptr;
     }
-    if (entries.count() >= separate_threads) t = adopt_idle_locked(now);
-    if (t == nullptr) t = new_thread_locked(now);
-    if (t == nullptr) t = adopt_idle_locked(now);
+    t = take_silent_locked(thread_id);
+    was_silent = t != nullptr;
+    if (!was_silent) t = make_locked(now);
   }
   if (t == nullptr) return nullptr;
-  threads.running.fetch_add(1, std::memory_order_relaxed);  // [K]
-  t->entry->thread_id = sys::thread_id();
-  t->entry->cpu_before_us = static_cast<std::uint32_t>(cpu_time(CLOCK_THREAD_CPUTIME_ID) / 1000);
-  t->entry->delay_before_ns = run_delay(t->entry->thread_id);
-  t->entry->open.seen_cpu_ns = t->entry->open.seen_delay_ns = 0;  // of another thread
+  if (!was_silent) fill(*t->entry, thread_id, cpu_time(CLOCK_THREAD_CPUTIME_ID));
   t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();
@@ -183,6 +212,16 @@ thread_times times_of(const thread_entry& e) noexcept {
   return {cpu_time(cpu_clock_of(e.thread_id)), run_delay(e.thread_id)};
 }
 
+void ask_name(thread_entry& e) noexcept {
+  char path[64] = "/proc/self/task/";
+  std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
+  char name[17];
+  const std::size_t n = sys::read_file(path, name, sizeof name - 1);
+  if (n < 2) return;
+  std::memset(e.name, 0, sizeof e.name);
+  std::memcpy(e.name, name, n - 1);  // without the newline
+}
+
 // Those that the program's threads may use: as they ended, or in the end. Under `threads.lock`.
 using machine::detail::processor_mask;
 constinit processor_mask usable{processor_mask::nobodys{}};
@@ -196,6 +235,30 @@ std::uint32_t running_threads() noexcept {
 thread_state* this_thread() noexcept {
   if (local.state != nullptr) return local.state;
   return local.ended ? nullptr : register_thread();
+}
+
+thread_state* known_thread() noexcept {
+  if (local.state != nullptr || local.ended) return local.state;
+  if (threads.silent.load(std::memory_order_relaxed) == 0) return nullptr;  // [K]
+  {
+    holding lock(threads.lock);
+    const thread_state* const t = lock ? find_locked(sys::thread_id()) : nullptr;
+    if (t == nullptr || !t->is_silent) return nullptr;
+  }
+  return register_thread();
+}
+
+silent_thread::silent_thread(std::uint32_t thread_id, bool make) noexcept : lock_(threads.lock) {
+  if (!lock_) return;
+  thread_state* t = find_locked(thread_id);
+  if (t == nullptr && make && (t = make_locked(machine::ticks())) != nullptr) {
+    t->entry->thread_id = thread_id;
+    fill(*t->entry, thread_id, times_of(*t->entry).cpu_ns);
+    ask_name(*t->entry);
+    t->is_silent = true;
+    threads.silent.fetch_add(1, std::memory_order_relaxed);  // [K]
+  }
+  if (t != nullptr && t->is_silent) state_ = t;
 }
 
 row_slot* find_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noexcept {
@@ -228,10 +291,10 @@ void thread_begin(std::uint32_t creator_stack) noexcept {
 }
 
 void thread_end() noexcept {
-  thread_state* t = local.state;
-  if (!enabled || t == nullptr) return;
+  if (!enabled) return;
   entry inside;
-  if (!inside) return;
+  thread_state* const t = inside ? known_thread() : nullptr;
+  if (t == nullptr) return;
   end_tries(*t);
   t->told = {};
   flush(*t);
@@ -293,13 +356,7 @@ void refresh_threads(const thread_times* before) noexcept {
     if (now.cpu_ns == 0 && before != nullptr) now = before[id];  // it has ended since
     e.cpu_ns += since(cpu_before(e), now.cpu_ns);
     e.delay_ns += since(e.delay_before_ns, now.delay_ns);
-    char path[64] = "/proc/self/task/";
-    std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
-    char name[17];
-    const std::size_t n = sys::read_file(path, name, sizeof name - 1);
-    if (n < 2) continue;
-    std::memset(e.name, 0, sizeof e.name);
-    std::memcpy(e.name, name, n - 1);  // without the newline
+    ask_name(e);
   }
 }
 
@@ -334,6 +391,7 @@ void forget_threads() noexcept {
   threads.slab_left = 0;
   usable = processor_mask{processor_mask::nobodys{}};
   threads.running.store(0, std::memory_order_relaxed);  // [K]
+  threads.silent.store(0, std::memory_order_relaxed);   // [K]
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   measured = {};
   current_gap = {};

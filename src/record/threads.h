@@ -145,6 +145,8 @@ struct thread_state {
   std::uintptr_t outer_at;  // its `waits_at`
   wait pending;             // over, but not yet in its row
   bool is_pending;
+  bool is_silent;     // made for a thread that has told nothing itself: silent_thread
+  bool began_before;  // `told`: before the recording
   vain_tries tries;
   waited_futexes futexes;
   std::uint64_t waited;  // ticks in all waits that are over
@@ -168,6 +170,23 @@ struct thread_state {
 // This thread's state, made at its first use; nullptr when the record cannot hold another thread.
 // Requires: inside an `entry`.
 thread_state* this_thread() noexcept;
+
+// The same, but nullptr also where the thread has told nothing and nobody made a state for it.
+thread_state* known_thread() noexcept;
+
+// Another thread of the process, that has told nothing itself, and the state that is made for it.
+// That is its own from its first event on. Until this object's end, nobody else has it.
+class silent_thread {
+ public:
+  // `make`: if there is none. Requires: inside an `entry`.
+  silent_thread(std::uint32_t thread_id, bool make) noexcept;
+  // nullptr: it has told something itself, or has no state.
+  [[nodiscard]] thread_state* state() const noexcept { return state_; }
+
+ private:
+  holding lock_;
+  thread_state* state_ = nullptr;
+};
 
 // How many of the record's threads have begun and not ended.
 std::uint32_t running_threads() noexcept;

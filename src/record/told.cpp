@@ -80,22 +80,39 @@ std::uint32_t stack_of(const std::uint64_t* numbers, unsigned depth) {
   return inside ? intern_numbers(numbers, depth < stack_depth ? depth : stack_depth) : 0;
 }
 
-void wait_begins(const told_wait& told) {
-  if (!enabled) return;
-  entry inside;
-  thread_state* const t = inside ? this_thread() : nullptr;
-  if (t == nullptr || t->told.start != 0) return;
-  if (trying_for != nullptr) end_tries(*t);
-  flush(*t);
-  wait& w = t->told;
+void begin_told(thread_state& t, const told_wait& told, std::uint32_t id, bool before) {
+  wait& w = t.told;
   w = {};
-  w.id = identify_told(told.object, told.address, told.stack);
+  w.id = id;
   w.kind = told.kind;
   w.holder = told.holder;
   w.stack = told.stack;
   w.weight = told.stack != 0 ? 1 : 0;
   w.start = machine::ticks();
-  tell_open(*t, w, {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner}, 0);
+  t.began_before = before;
+  tell_open(
+      t, w,
+      {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner, .began_before = before},
+      0);
+}
+
+// Of a wait that is over, and of which nobody has seen when it ended.
+void forget_told(thread_state& t) {
+  t.told = {};
+  t.began_before = false;
+  tell_closed(t);
+}
+
+void wait_begins(const told_wait& told) {
+  if (!enabled) return;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return;
+  if (t->began_before) forget_told(*t);
+  if (t->told.start != 0) return;
+  if (trying_for != nullptr) end_tries(*t);
+  flush(*t);
+  begin_told(*t, told, identify_told(told.object, told.address, told.stack), false);
 }
 
 // What a thread is kept under that has waited for a semaphore: no address.
@@ -105,7 +122,8 @@ const void* waited_for(std::uint32_t id) {
 }
 
 bool wait_is_long() {
-  const thread_state* const t = local.state;
+  entry inside;
+  const thread_state* const t = inside ? known_thread() : nullptr;
   return t != nullptr && t->told.start != 0 && machine::ticks() - t->told.start >= milliseconds(1);
 }
 
@@ -139,10 +157,11 @@ void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noex
 
 void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack) {
   entry inside;
-  thread_state* const t = local.state;
-  if (!inside || t == nullptr || t->told.start == 0) return;
+  thread_state* const t = inside ? known_thread() : nullptr;
+  if (t == nullptr || t->told.start == 0) return;
   wait w = t->told;
   t->told = {};
+  t->began_before = false;
   w.end = machine::ticks();
   if (w.stack == 0 && stack != 0) {
     w.stack = stack;
@@ -153,10 +172,35 @@ void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_s
   write_told(*t, w, holder_stack);
 }
 
+void waits_already(std::uint32_t thread, const told_wait& told) {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  const std::uint32_t id = identify_told(told.object, told.address, told.stack);
+  const silent_thread other(thread, true);
+  if (thread_state* const t = other.state(); t != nullptr && t->told.start == 0)
+    begin_told(*t, told, id, true);
+}
+
+void goes_on(std::uint32_t thread, bool just_now) {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  const silent_thread other(thread, false);
+  thread_state* const t = other.state();
+  if (t == nullptr || t->told.start == 0) return;
+  wait w = t->told;
+  if (!just_now) return forget_told(*t);
+  t->told = {};
+  t->began_before = false;
+  w.end = machine::ticks();
+  write_told(*t, w, 0);
+}
+
 void wait_fails() {
   entry inside;
-  thread_state* const t = local.state;
-  if (!inside || t == nullptr || t->told.start == 0) return;
+  thread_state* const t = inside ? known_thread() : nullptr;
+  if (t == nullptr || t->told.start == 0) return;
   const wait_kind kind = t->told.kind;
   if (kind == wait_kind::mutex || kind == wait_kind::read || kind == wait_kind::write)
     count_in_vain(*t, t->told.id);
@@ -180,7 +224,7 @@ void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {
 
 }  // namespace
 
-constinit const telling told = {.version = 2,
+constinit const telling told = {.version = 3,
                                 .start = start_telling,
                                 .finish = finish_telling,
                                 .is_recording = is_recording,
@@ -191,6 +235,8 @@ constinit const telling told = {.version = 2,
                                 .wait_is_long = wait_is_long,
                                 .wait_ends = wait_ends,
                                 .wait_fails = wait_fails,
+                                .waits_already = waits_already,
+                                .goes_on = goes_on,
                                 .releases = releases,
                                 .thread_begins = begin_thread,
                                 .thread_ends = thread_end};

@@ -24,7 +24,7 @@ struct told_wait {
 };
 
 struct telling {
-  std::uint32_t version;  // 2
+  std::uint32_t version;  // 3
   // As recorder.h's start(), and the end of a recording after which the process goes on.
   bool (*start)(const char* path, const char* lock_name);
   void (*finish)(bool detached);
@@ -41,6 +41,11 @@ struct telling {
   void (*wait_ends)(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack);
   // Before that: the wait's time limit is over, so that the thread has no lock.
   void (*wait_fails)();
+  // Another thread of the process has waited since before the recording, and has told nothing
+  // itself. When it goes on, it may say so by wait_ends(); else who lets it go on says it, or who
+  // sees that it did: `just_now`, or nobody knows when.
+  void (*waits_already)(std::uint32_t thread, const told_wait&);
+  void (*goes_on)(std::uint32_t thread, bool just_now);
   // The calling thread lets go of a lock, or posts a semaphore, for which another waits.
   void (*releases)(object_kind, std::uint64_t address, std::uint32_t stack);
   // The calling thread is one of the record's; it ends.

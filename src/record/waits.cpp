@@ -41,8 +41,9 @@ void tell_open(thread_state& t, const wait& w, const waiting_call& from,
   open.kind = static_cast<std::uint32_t>(w.kind);
   open.holder = w.holder;
   open.stack = w.stack;
-  open.flags =
-      (from.timed ? std::uint32_t{timed} : 0u) | (from.has_owner ? std::uint32_t{has_owner} : 0u);
+  open.flags = (from.timed ? std::uint32_t{timed} : 0u) |
+               (from.has_owner ? std::uint32_t{has_owner} : 0u) |
+               (from.began_before ? std::uint32_t{began_before} : 0u);
   publish(open.since, w.start);
 }
 

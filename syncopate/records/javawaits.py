@@ -19,10 +19,17 @@ SAID = (
 
 OUTSIDE = "Outside of Object.wait() and await(), which end when the thread has its lock again"
 
-BEFORE = (
-    ", as far as it was recorded. In a VM that ran before, threads that waited already, as in a"
-    " deadlock, are not seen: `jcmd PID Thread.print` shows them"
+# Lines of the agent in a VM that ran before (products/jvm/before.cpp).
+_UNASKED = "no waits before at monitors"
+NOTE_ON_UNASKED = (
+    "Java: this VM is without java.management: threads that waited for a monitor (synchronized)"
+    " before the recording are not seen, as in a deadlock; `jcmd PID Thread.print` shows them"
 )
+
+
+def notes(lines: list[str]) -> list[str]:
+    """What cannot be seen, by the lines of a record."""
+    return [NOTE_ON_UNASKED] if _UNASKED in lines else []
 
 
 def with_the_lock_again(results: dict) -> int:

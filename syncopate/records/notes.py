@@ -11,7 +11,7 @@ import os
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration, several
-from syncopate.records import histogram, languages, recordformat
+from syncopate.records import histogram, javawaits, languages, recordformat
 from syncopate.records.analysis import Analysis, Kind
 from syncopate.records.naming import is_region_of_gnu
 from syncopate.records.recordfile import Record
@@ -69,6 +69,7 @@ class Notes:
                 f"{self.of.record.event_count():,} events were recorded; of those shorter than 1 ms"
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
+        notes += javawaits.notes(self.of.record.maps().splitlines())
         return notes + self._of_kernel() + self._of_others() + self._regions()
 
     def has_more_threads(self) -> bool:

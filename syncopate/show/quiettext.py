@@ -66,9 +66,7 @@ def say_that_none_waited(console, results: dict) -> None:
 def _say_that_all_is_told(console, results: dict) -> None:
     """But for a small part of the time, in which locks may be that are not recorded."""
     none, style, unseen = "\nNo thread waited for a lock", GOOD, account.unseen(results)
-    if results["process"]["recorder"] == "jvm":
-        none += javawaits.BEFORE
-    elif unseen >= account.LARGE:
+    if unseen >= account.LARGE:
         none += f", but perhaps within {percent(unseen)} of all thread time, which may hide some"
         style = PLAIN
     console.print(f"{none}.", style=style)

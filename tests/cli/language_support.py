@@ -1,6 +1,8 @@
 """What tests of programs in other languages share."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from conftest import HERE, run_cli
@@ -13,6 +15,25 @@ both = pytest.mark.parametrize(
     "how",
     [pytest.param(LIBRARY, id="library"), pytest.param(KERNEL, id="kernel", marks=needs_kernel)],
 )
+
+
+VMS = pytest.mark.parametrize("newer", [False, True])
+
+
+def newer_java() -> Path | None:
+    """A Java that has virtual threads."""
+    for release in sorted(Path("/usr/lib/jvm").glob("*/release")):
+        version = re.search(r'JAVA_VERSION="(\d+)', release.read_text())
+        if version and int(version[1]) >= 21 and (release.parent / "bin/javac").exists():
+            return release.parent / "bin/java"
+    return None
+
+
+def a_java(newer: bool) -> Path:
+    found = newer_java() if newer else Path("java")
+    if found is None:
+        pytest.skip("no Java 21 or later in /usr/lib/jvm")
+    return found
 
 
 def recorded(command: list, record, how: list) -> tuple[dict, str]:

@@ -324,9 +324,8 @@ def test_java_threads_that_were_notified_wait_for_a_lock(tmp_path, frames, is_fo
     assert account.perhaps_other(found).startswith(said) == is_for_a_lock
     text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
     assert (said in text) == is_for_a_lock
-    first = "Nothing to do about the locks" if lost else "No thread waited for a lock, as far as"
+    first = "Nothing to do about the locks" if lost else "No thread waited for a lock, but perhaps"
     assert (first in text) != is_for_a_lock
-    assert ("threads that waited already, as in" in text) == (not lost and not is_for_a_lock)
     assert ("Outside of Object.wait() and await()" in text) == is_for_a_lock
 
 

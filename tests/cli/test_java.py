@@ -2,17 +2,24 @@
 
 import glob
 import json
-import re
 import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from conftest import COMMAND, run_cli
 from kernel_support import functions
-from language_support import KNOWN, LIBRARY, PYTHON, adds_up, recorded
+from language_support import (
+    KNOWN,
+    LIBRARY,
+    PYTHON,
+    VMS,
+    a_java,
+    adds_up,
+    newer_java,
+    recorded,
+)
 from make_record import RecordBuilder
 
 from syncopate.base.errors import Failure
@@ -139,15 +146,6 @@ def test_a_semaphore_of_javas_that_its_takers_release_is_a_lock(tmp_path, permit
     assert ("and perhaps to locks of its own" in text) == (permits == 0)
     if permits:
         assert any(frame["function"] == "Permits.use" for frame in lock["holders"][0]["frames"])
-
-
-def newer_java() -> Path | None:
-    """A Java that has virtual threads."""
-    for release in sorted(Path("/usr/lib/jvm").glob("*/release")):
-        version = re.search(r'JAVA_VERSION="(\d+)', release.read_text())
-        if version and int(version[1]) >= 21 and (release.parent / "bin/javac").exists():
-            return release.parent / "bin/java"
-    return None
 
 
 VIRTUAL = """
@@ -302,10 +300,7 @@ def vm(tmp_path_factory):
     subprocess.run(["javac", "-g", "-d", folder, KNOWN / "Roles.java"], check=True)
 
     def command(newer: bool) -> list:
-        java = newer_java() if newer else "java"
-        if java is None:
-            pytest.skip("no Java 21 or later in /usr/lib/jvm")
-        return [java, "-Xmx64m", "-cp", folder, "Roles"]
+        return [a_java(newer), "-Xmx64m", "-cp", folder, "Roles"]
 
     return command
 
@@ -318,9 +313,6 @@ def roles(vm):
         return [lock for lock in found["locks"] if "Roles" in lock["name"]], int(said)
 
     return run
-
-
-VMS = pytest.mark.parametrize("newer", [False, True])
 
 
 @VMS

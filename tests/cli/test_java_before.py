@@ -1,0 +1,159 @@
+"""Java programs that run, and whose threads wait already when the recording begins."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import COMMAND, run_cli
+from language_support import KNOWN, VMS, a_java, adds_up
+
+from syncopate.base.errors import Failure
+from syncopate.records import openwaits
+from syncopate.records.recordfile import Record
+
+SECONDS = 60  # for what takes a moment
+PLANTED = {"Object at Before.entersMonitor": "mutex",
+           "Before.class at Before.entersClass": "mutex",
+           "Object at Before.waitsToBeTold": "condition",
+           "ReentrantLock at Before.locks": "mutex",
+           "ReentrantReadWriteLock at Before.readsBoth": "read",
+           "AbstractQueuedSynchronizer$ConditionObject at Before.awaits": "condition",
+           "CountDownLatch at Before": "barrier",
+           "Thread at Before.parks": "condition"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("before")
+    subprocess.run(["javac", "-g", "-d", folder, KNOWN / "Before.java"], check=True)
+    return lambda newer, *options: [a_java(newer), "-Xmx64m", *options, "-cp", folder, "Before"]
+
+
+@contextlib.contextmanager
+def running(command):
+    """A program that has said that its threads wait."""
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=nowhere, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def open_waits(record) -> list[openwaits.Waiting]:
+    try:
+        return [*openwaits.waiting(Record(str(record))).values()]
+    except (Failure, OSError):  # it only begins
+        return []
+
+
+@contextlib.contextmanager
+def attached(process, record, waits: int):
+    """While the program is recorded, and at least so many waits are told."""
+    command = [*COMMAND, "record", "-q", "-p", str(process.pid), "-o", record]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+        try:
+            until = time.monotonic() + SECONDS
+            while len(open_waits(record)) < waits and time.monotonic() < until:
+                time.sleep(0.02)
+            assert len(open_waits(record)) >= waits
+            yield
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.communicate(timeout=SECONDS)[1] == ""
+
+
+def told_of(record) -> dict:
+    return json.loads(run_cli("report", "--json", record).stdout)["records"][0]
+
+
+def send(process, text: str) -> None:
+    process.stdin.write(text)
+    process.stdin.flush()
+
+
+@VMS
+def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
+    before, tmp_path, newer
+):
+    """But of a park that is interrupted nobody knows the end."""
+    with running(before(newer)) as process, attached(process, tmp_path / "r", len(PLANTED) + 2):
+        send(process, "x")
+        least = int(process.stdout.readline())
+        assert process.stdout.readline() == "gone\n"
+    found = told_of(tmp_path / "r")
+    assert adds_up(found)
+    for name, kind in PLANTED.items():
+        (wait,) = [
+            lock["waits"][kind]
+            for lock in found["locks"]
+            if lock["name"].startswith(name) and kind in lock["waits"]
+        ]
+        assert wait["count"] == 1, name
+        assert least <= wait["total_ns"] <= found["process"]["duration_ns"], name
+    joined = [lock["waits"]["join"] for lock in found["locks"] if "join" in lock["waits"]]
+    assert max(wait["total_ns"] for wait in joined) >= least
+    threads = {each["thread"].split("/")[0] for each in found["open_waits"]}
+    assert "interrupted" not in threads
+    assert not threads & {"enters", "enters class", "told", "locks", "reads", "awaits", "parks"}
+
+
+@VMS
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_deadlock_that_is_there_already_is_named(before, tmp_path, newer, killed):
+    with running([*before(newer), "dead"]) as process, attached(process, tmp_path / "r", 2):
+        if killed:
+            process.kill()
+            process.wait()
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    found = told_of(tmp_path / "r")
+    (deadlock,) = found["deadlocks"]
+    assert {each.split("/")[0] for each in deadlock["threads"]} == {"one", "other"}
+    assert text.count("waits for Object at Before.holdsOne") == 2
+
+
+@VMS
+@pytest.mark.parametrize("limits", [[], ["--limit-modules", "java.base"]])
+def test_a_vm_that_checks_native_code_finds_nothing_wrong(before, tmp_path, newer, limits):
+    command = before(newer, "-Xcheck:jni", *limits)
+    with running(command) as process:
+        with attached(process, tmp_path / "r", 5):
+            send(process, "x")
+            assert int(process.stdout.readline()) > 0
+            assert process.stdout.readline() == "gone\n"
+        send(process, "xx")
+        said = process.stdout.read()
+    assert "native method" not in said and "FATAL" not in said, said[:1000]
+
+
+@VMS
+def test_a_vm_without_management_says_what_is_not_seen(before, tmp_path, newer):
+    command = before(newer, "--limit-modules", "java.base")
+    with running(command) as process, attached(process, tmp_path / "r", 5):
+        pass
+    found = told_of(tmp_path / "r")
+    names = {each["name"].split(" at ")[0] for each in found["locks"]}
+    assert {"ReentrantLock", "ReentrantReadWriteLock", "CountDownLatch"} <= names
+    assert "Object" not in names
+    (note,) = [note for note in found["notes"] if "java.management" in note]
+    assert "waited for a monitor (synchronized) before the recording are not seen" in note
+
+
+@VMS
+def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tmp_path, newer):
+    """Of twelve nearly all wait at any time, none for longer than a moment."""
+    for turn in range(5):
+        record = tmp_path / f"r{turn}"
+        with running([*before(newer), "crowd"]) as process, attached(process, record, 1):
+            time.sleep(1)
+        found = told_of(record)
+        waits = [each for each in found["open_waits"] if each["thread"].startswith("crowd/")]
+        longest = max((each["waited_ns"] for each in waits), default=0)
+        assert longest < found["process"]["duration_ns"] / 2, waits
+        assert sum(each["waits"].get("mutex", {}).get("count", 0) for each in found["locks"]) > 50

@@ -254,6 +254,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomSleepers, testing::Range(0, 12));
 
 int await_any(std::memory_order order) {
   std::uint64_t value = 0;
+  syncopate::instrument::order_is_programs = true;
   on->await(
       reinterpret_cast<syncopate::engine::address>(&x.value), 4, order,
       [](void*, std::uint64_t v) { return v != 0; }, nullptr, 0, value, line(30));

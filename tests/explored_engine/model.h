@@ -73,6 +73,7 @@ class var {
   int await(int wanted, std::memory_order o, std::uint64_t until = 0) {
     std::uint64_t value = 0;
     std::uint64_t context = static_cast<std::uint64_t>(wanted);
+    syncopate::instrument::order_is_programs = true;
     on->await(
         at(), 4, o, [](void* c, std::uint64_t v) { return v == *static_cast<std::uint64_t*>(c); },
         &context, until, value, line(6));

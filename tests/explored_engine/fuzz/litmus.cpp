@@ -49,9 +49,9 @@ bool read_thread(const std::string& line, std::vector<operation>& into) {
 
 void show(const std::string& name, const program& p) {
   const found f = explore_reduced(p, 1'000'000);
-  std::printf("%s %llu%s", name.c_str(),
+  std::printf("%s %llu%s%s", name.c_str(),
               static_cast<unsigned long long>(f.how.executions - f.how.redundant),
-              f.how.sc_orders ? " orders" : "");
+              f.how.sc_orders ? " orders" : "", f.how.s_by_graph ? " anew" : "");
   for (const std::string& outcome : f.outcomes) {
     std::printf(" |");
     for (const int value : values(p, outcome)) std::printf(" %d", value);

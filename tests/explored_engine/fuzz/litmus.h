@@ -5,8 +5,9 @@
 namespace fuzz {
 
 // For each test: its name, the executions that are not redundant, "orders" where the machine says
-// that it lacks some of seq_cst, and after each "|" an outcome:
-// the values read, in the program's order, then x, y, z in the end. Returns the exit status.
+// that it lacks some of seq_cst, "anew" where it has looked for others than those of execution, and
+// after each "|" an outcome: the values read, in the program's order, then x, y, z in the end.
+// Returns the exit status.
 int show_litmus(const char* file);
 
 }  // namespace fuzz

@@ -11,6 +11,7 @@
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/ignored_result.h"
 #include "model/front/pthread/objects.h"
+#include "model/front/scope.h"
 #include "posix/once.h"
 
 // What pthread's objects ask of the front end, which is not here.
@@ -183,6 +184,7 @@ class actor {
   int await(std::uint64_t until) {
     std::uint64_t value = 0;
     const auto not_0 = [](void*, std::uint64_t v) { return v != 0; };
+    syncopate::instrument::order_is_programs = true;
     const bool came =
         on().await(word_, std::min(bytes_, 8u), o_.order, not_0, nullptr, until, value, where_);
     // (Who waits in vain does not learn what the value was.)

@@ -197,7 +197,7 @@ class Counted:
     graphs: int  # consistent executions
     outcomes: set[tuple[int, ...]]
     thin_air: set[tuple[int, ...]]  # outcomes that only load buffering gives
-    other_s: set[tuple[int, ...]]  # outcomes that need an S of no order of execution
+    other_s: set[tuple[int, ...]]  # of outcomes, those that need an S of no order of execution
 
 
 def count(threads: list[list[str]]) -> Counted:
@@ -209,11 +209,11 @@ def count(threads: list[list[str]]) -> Counted:
             continue
         if c.from_thin_air():
             found.thin_air.add(c.outcome())
-        elif not c.has_order_s(of_execution=True):
-            found.other_s.add(c.outcome())
         else:
             found.graphs += 1
-            found.outcomes.add(c.outcome())
+            of_execution = c.has_order_s(of_execution=True)
+            (found.outcomes if of_execution else found.other_s).add(c.outcome())
     found.other_s -= found.outcomes
-    found.thin_air -= found.outcomes | found.other_s
+    found.outcomes |= found.other_s
+    found.thin_air -= found.outcomes
     return found

@@ -19,7 +19,8 @@ memory::memory() : slots_(1024) {
   messages_.push_back({});
 }
 
-void memory::reset() {
+void memory::reset(bool s_by_graph) {
+  s_by_graph_ = s_by_graph;
   ++execution_;
   used_ = 1;
   slots_used_ = 0;
@@ -213,7 +214,7 @@ std::size_t memory::reach(const location& l, message_id floor) const noexcept {
 choices memory::readable(thread_index t, location_id id, bool seq_cst) {
   const location& l = locations_[id];
   std::size_t many = reach(l, seen(threads_[t], id));
-  if (seq_cst) many = std::min(many, reach(l, l.sc_floor));
+  if (seq_cst && !s_by_graph_) many = std::min(many, reach(l, l.sc_floor));
   if (many > max_choices) {
     many = max_choices;
     note_too_many();
@@ -256,6 +257,7 @@ bool memory::within(const frozen_view* less, const frozen_view* more) const noex
 bool memory::stands_for(message_id older, message_id newer, std::uint64_t time,
                         bool by_value) const noexcept {
   const message &o = messages_[older], &n = messages_[newer];
+  if (s_by_graph_) return false;  // more has to follow who reads the older one in S
   return (!by_value || o.value == n.value) && n.time <= std::max(time, o.time) &&
          within(o.released, n.released);
 }
@@ -295,7 +297,7 @@ message_id memory::read(thread_index t, location_id id, choice c, std::memory_or
     }
   }
   raised = false;
-  if (order == std::memory_order_seq_cst && position(m) > position(l.sc_floor)) {
+  if (moves_s(order) && position(m) > position(l.sc_floor)) {
     // The first message is known to all: reading it tells nothing unless there is another.
     raised = position(m) > l.first_position;
     raise_sc(l, m);
@@ -328,7 +330,7 @@ message_id memory::write(thread_index t, location_id id, choice behind, word val
     released = both(released, inherited);
   messages_[m].released = released;
   if (l.has_own_sequences) renew_sequences(l, index);
-  raised = order == std::memory_order_seq_cst;
+  raised = moves_s(order);
   if (raised) raise_sc(l, m);
   if (behind == 0) poke(l.at, l.bytes, value);
   return m;
@@ -382,7 +384,7 @@ void memory::fence(thread_index t, std::memory_order order) {
     me.acquirable = {};
     me.acquirable_newest.clear();
   }
-  if (order == std::memory_order_seq_cst) {
+  if (moves_s(order)) {
     me.newest.resize(used_, 0);
     for (location_id id = 1; id < used_; ++id) {
       raise(me.newest[id], locations_[id].sc_floor);

@@ -18,10 +18,11 @@
 //     thread, until another thread's store comes to stand in between (renew_sequences).
 //   * seq_cst: one global view S. An access joins S for its location only, and raises S there; a
 //     fence joins S with the thread's view, both ways. With S in the order of execution these are
-//     exactly the four conditions of [atomics.order] paragraph 4.
-// Not modeled: cycles of program order and reads-from (load buffering), and total orders S that are
-// no order of execution, in which threads' operations follow each other and reads what they read
-// from (only programs with weaker accesses, too, can tell: sc_orders.h).
+//     exactly the four conditions of [atomics.order] paragraph 4. There are total orders S that are
+//     no order of execution, in which threads' operations follow each other and reads what they
+//     read from. Only programs with weaker accesses, too, can tell: for these, S is a graph
+//     (sc_graph.h), and seq_cst accesses and fences are acquires and releases here.
+// Not modeled: cycles of program order and reads-from (load buffering).
 #pragma once
 
 #include "clock.h"
@@ -122,7 +123,9 @@ class memory {
   memory();
 
   // ---- between executions ---------------------------------------------------------------------
-  void reset();
+  // s_by_graph: S is not the order of execution (sc_graph.h).
+  void reset(bool s_by_graph = false);
+  [[nodiscard]] bool has_s_by_graph() const noexcept { return s_by_graph_; }
 
   // The next accesses are this step's.
   void begin_step(std::uint32_t step) noexcept { step_ = step; }
@@ -257,6 +260,9 @@ class memory {
   const frozen_view* of_sequences(const location&, std::size_t index, std::size_t first = 0);
   void renew_sequences(location&, std::size_t index);
   [[nodiscard]] bool within(const frozen_view* less, const frozen_view* more) const noexcept;
+  [[nodiscard]] bool moves_s(std::memory_order order) const noexcept {
+    return order == std::memory_order_seq_cst && !s_by_graph_;
+  }
 
   std::deque<location> locations_;  // the first used_ are this execution's; 0 is none
   std::size_t used_ = 1;
@@ -264,6 +270,7 @@ class memory {
   std::array<thread, max_threads> threads_;
   std::vector<message_id> both_;  // scratch
   bool too_many_ = false;
+  bool s_by_graph_ = false;
   std::uint32_t step_ = 0;
 
   // The transaction that runs: what is to be put back, and what it has written.

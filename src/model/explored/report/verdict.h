@@ -71,6 +71,7 @@ struct verdict {
   bool transactions = false;          // some were begun
   bool load_buffering = false;        // could matter to the program (machine::note_load)
   bool sc_orders = false;             // those that are not there could matter (sc_orders.h)
+  bool s_by_graph = false;            // the search has begun anew, for other ones (sc_graph.h)
   bool signals = false;               // were sent that could come at other times, to other threads
   bool ignored = false;               // the program says of accesses that races of theirs are meant
   std::vector<place> believed;        // annotations that order what its accesses do not

@@ -33,14 +33,17 @@ options as_scheduled(options o) {
 
 machine::machine(const options& o)
     : options_(as_scheduled(o)), search_(options_, memory_), sites_(o.weaken, !o.sites.empty()) {
-  if (!options_.schedule.empty()) replay_.read(options_.schedule);
+  if (options_.schedule.empty()) return;
+  replay_.read(options_.schedule);
+  assumed_.begin_with_s_by_graph();
 }
 
 // ---- one execution ----------------------------------------------------------------------------
 
 void machine::begin_threads() {
-  memory_.reset();
+  memory_.reset(assumed_.has_s_by_graph());
   sc_orders_.forget();
+  orders_.forget();
   shadow_.reset();
   search_.begin();
   threads_.begin();
@@ -341,7 +344,7 @@ bool machine::run_next(int (*program)(), const surroundings& around) {
   if (outcome_ == outcome::redundant) ++verdict_.redundant;
   if (outcome_ == outcome::cut) ++verdict_.cut;
   if (replay_.is_on() && assumed_.begins_anew() && outcome_ == outcome::redundant) {
-    assumed_.has_begun_anew();  // the same schedule, with readers in order
+    assumed_.has_begun_anew();  // the same schedule, with readers in order, or S of the execution
     --verdict_.executions;
     --verdict_.redundant;
     search_.forget();
@@ -375,6 +378,7 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
   if (jobs_.explores_part()) jobs_.hand_over(outcome_ == outcome::failed);
   show_output(program, around);
   verdict_.seconds = since(start);
+  verdict_.s_by_graph = assumed_.has_s_by_graph();
   conclude();
   return verdict_;
 }

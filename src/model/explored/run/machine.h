@@ -230,7 +230,16 @@ class machine final : private ends {
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
                     message_id rmw_of, continues = continues::nothing);
-  void note_kept(const operation&, std::memory_order);
+  [[nodiscard]] bool moves_s(std::memory_order order) const noexcept {
+    return order == std::memory_order_seq_cst && !memory_.has_s_by_graph();
+  }
+  void note_kept(const operation&);
+  // Whether S is looked for where it keeps something from an access (sc_orders.h).
+  [[nodiscard]] bool notes_orders() const noexcept {
+    return !memory_.has_s_by_graph() && !verdict_.sc_orders && !assumed_.begins_anew();
+  }
+  void note_lack_of_orders();
+  void take_s_from_execution();
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
@@ -261,8 +270,9 @@ class machine final : private ends {
   assumptions assumed_;
   replay replay_;
   verdict verdict_;
-  alternatives alternatives_{options_,  memory_,  search_, threads_,
-                             meetings_, assumed_, replay_, verdict_.withheld};
+  sc_graph orders_{memory_};
+  alternatives alternatives_{options_, memory_, search_, threads_,         meetings_,
+                             assumed_, orders_, replay_, verdict_.withheld};
   dependence dependence_{memory_, search_, threads_, meetings_, assumed_, alternatives_};
   scheduler scheduler_{options_,    memory_, search_,  threads_, alternatives_,
                        dependence_, replay_, verdict_, *this};

@@ -80,16 +80,33 @@ void machine::note_write_after_load(location_id where, std::memory_order order) 
   verdict_.load_buffering |= many > 1;
 }
 
-// What S keeps from a seq_cst access (sc_orders.h).
-void machine::note_kept(const operation& op, std::memory_order order) {
-  if (order != std::memory_order_seq_cst || verdict_.sc_orders) return;
+// What S keeps from a seq_cst access (sc_orders.h): from a compare-exchange also that it succeeds.
+void machine::note_kept(const operation& op) {
+  if (!notes_orders() || op.what > action::await) return;
   const thread_index by = threads_.current();
   const location_id where = search_.now().where;
-  const bool reads = op.what != action::store;
-  const bool writes = op.what != action::load && op.what != action::await;
-  const bool may_only_read = reads && op.what != action::modify;
-  verdict_.sc_orders = (may_only_read && sc_orders_.keeps(by, where, true, false)) ||
-                       (writes && sc_orders_.keeps(by, where, reads, true));
+  const bool only_reads = op.what == action::load || op.what == action::await;
+  const bool sc = op.order == std::memory_order_seq_cst;
+  const bool reads_by_sc = op.what == action::compare_exchange
+                               ? op.failure == std::memory_order_seq_cst
+                               : sc && only_reads;
+  if ((reads_by_sc && sc_orders_.keeps(by, where, true, false)) ||
+      (sc && !only_reads && sc_orders_.keeps(by, where, op.what != action::store, true)))
+    note_lack_of_orders();
+}
+
+// There are orders S that are no order of execution.
+void machine::note_lack_of_orders() {
+  if (assumed_.may_have_s_by_graph() && !verdict_.transactions) assumed_.find_s_by_graph();
+  else verdict_.sc_orders = true;
+}
+
+// The program does what S can have no graph with.
+void machine::take_s_from_execution() {
+  const bool lacks_orders = assumed_.has_s_by_graph();
+  if (!assumed_.take_s_from_execution()) return;
+  verdict_.sc_orders |= lacks_orders && !replay_.is_on();
+  end_execution(outcome::redundant);
 }
 
 void machine::record_reading(step& s) {
@@ -102,9 +119,8 @@ void machine::record_reading(step& s) {
 word machine::finish_read(step& s, const operation& op, std::memory_order order) {
   lifetimes_.check_written(op.at, op.bytes, true, op.from);
   touch_atomic(op, false);
-  const bool sc = order == std::memory_order_seq_cst;
   record_reading(s);
-  note_kept(op, order);
+  note_kept(op);
   const clock before = memory_.of(threads_.current()).happened;
   bool raised = false;
   const message_id m = memory_.read(threads_.current(), s.where, s.chosen, order, raised);
@@ -113,28 +129,37 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   s.before = from.value;
   s.source = from.step;
   s.stale = s.chosen;
-  s.is_sc |= sc;
+  s.is_sc |= moves_s(order);
   s.raised_sc |= raised;
   me().note_poll(memory_, s.where, m);
-  if (sc && !verdict_.sc_orders) sc_orders_.note(threads_.current(), before, s.where, m);
+  if (memory_.has_s_by_graph() && op.what <= action::compare_exchange)
+    orders_.note(threads_.current(), before, s.where, m, false, order == std::memory_order_seq_cst);
+  if (notes_orders() && order == std::memory_order_seq_cst)
+    sc_orders_.note(threads_.current(), before, s.where, m);
   return from.value;
 }
 
 void machine::finish_write(step& s, const operation& op, word value, choice behind,
                            std::memory_order order, message_id rmw_of, continues sequence) {
   touch_atomic(op, true);
-  if (rmw_of == 0) note_kept(op, order);
+  if (rmw_of == 0) note_kept(op);
   bool raised = false;
   const message_id m = memory_.write(threads_.current(), s.where, behind, value, order,
                                      search_.depth(), raised, rmw_of, sequence);
   s.wrote = true;
   s.order = order;
   s.after = value;
-  s.is_sc |= order == std::memory_order_seq_cst;
+  s.is_sc |= moves_s(order);
   s.raised_sc |= raised;
-  if (order == std::memory_order_seq_cst && !verdict_.sc_orders) {
+  const bool sc = order == std::memory_order_seq_cst;
+  const clock& now = memory_.of(threads_.current()).happened;
+  if (memory_.has_s_by_graph() && op.what <= action::compare_exchange) {
+    if (rmw_of != 0) orders_.note_written(m, sc);
+    else orders_.note(threads_.current(), now, s.where, m, true, sc);
+  }
+  if (notes_orders() && sc) {
     if (rmw_of != 0) sc_orders_.note_written(m);
-    else sc_orders_.note(threads_.current(), memory_.of(threads_.current()).happened, s.where, m);
+    else sc_orders_.note(threads_.current(), now, s.where, m);
   }
   const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
   if (!changes) {
@@ -250,8 +275,8 @@ bool machine::finish_compare_exchange(step& s, const operation& op, word& expect
   s.expected = op.expected;
   expected = finish_read(s, op, exchanged ? op.order : op.failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.
-  const bool is_sc = op.order == std::memory_order_seq_cst;
-  s.is_sc |= is_sc || op.failure == std::memory_order_seq_cst;
+  const bool is_sc = moves_s(op.order);
+  s.is_sc |= is_sc || moves_s(op.failure);
   // Who fails would move S where it came first: before what has made it fail, it succeeds.
   s.raised_sc |= is_sc;
   if (exchanged) {
@@ -307,9 +332,11 @@ void machine::fence(std::memory_order order, place from) {
   }
   act();
   step& s = take_turn(make(action::fence, 0, 0, order, from));
-  if (!verdict_.sc_orders) verdict_.sc_orders = sc_orders_.fence_keeps(threads_.current());
+  if (notes_orders() && sc_orders_.fence_keeps(threads_.current())) note_lack_of_orders();
+  const clock before = memory_.of(threads_.current()).happened;
   memory_.fence(threads_.current(), order);
-  s.is_sc = true;
+  if (memory_.has_s_by_graph()) orders_.note_fence(threads_.current(), before);
+  s.is_sc = moves_s(order);
   scheduler_.end_turn(s);
   memory_.tick(threads_.current());
 }
@@ -441,6 +468,7 @@ syncopate::machine::htm::status machine::begin_transaction(syncopate::machine::h
     tx_.nest();
     return {syncopate::machine::htm::cause::started, 0, false, false};
   }
+  take_s_from_execution();
   act();
   operation op;
   op.what = action::transaction;

@@ -1,6 +1,6 @@
-// sc_orders.h -- notices where the machine has too few orders S of seq_cst operations.
+// sc_orders.h -- notices where the order of execution is too few orders S of seq_cst operations.
 //
-// On the machine, S is the order of execution (memory.h). So an access by seq_cst finds no value
+// While S is the order of execution (memory.h), an access by seq_cst finds no value
 // that is older than what another one has read or written before, though that one may be before it
 // only since it has been read from without synchronization, or since it happens before it but not
 // strongly: then it may stand behind it in S, and the older value may be read.
@@ -8,7 +8,8 @@
 // What is kept from an access so is noted if what keeps it cannot come later in the execution, and
 // if [atomics.order] has an S for it: one where accesses of one location stand as they do in the
 // modification order, and those that strongly happen before others stand before these. Behind a
-// seq_cst fence that is not looked at: everything counts.
+// seq_cst fence that is not looked at: everything counts. The search then begins anew, with all
+// orders (sc_graph.h); where it cannot, the verdict says so.
 #pragma once
 
 #include "model/explored/memory/memory.h"

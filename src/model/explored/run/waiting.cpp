@@ -149,6 +149,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
     if (!satisfied(context, value)) abort_unfriendly();  // nobody else can change it
     return true;
   }
+  if (sites_.of_program()) take_s_from_execution();
   act();
   const operation op =
       waiting_for(action::await, at, bytes, order, satisfied, context, until != 0, from);

@@ -145,9 +145,18 @@ choices alternatives::waiters(address at, std::uint32_t bitset) const {
   return all != 0 ? all : one(only);
 }
 
+// What S lets an access read, or stand behind.
+choices alternatives::readable(thread_index t, location_id where, sc_graph::access how,
+                               std::memory_order order) const {
+  const bool sc = order == std::memory_order_seq_cst;
+  const choices all = how == sc_graph::access::write ? memory_.writable(t, where, sc)
+                                                     : memory_.readable(t, where, sc);
+  return memory_.has_s_by_graph() ? orders_.admitted(t, where, all, how, order) : all;
+}
+
 choices alternatives::of_modify(thread_index t, const operation& op) const {
   const location& l = memory_.at(op.where);
-  choices all = memory_.readable(t, op.where, op.order == std::memory_order_seq_cst);
+  choices all = readable(t, op.where, sc_graph::access::modify, op.order);
   for (choices rest = all; rest != 0; rest &= rest - 1) {
     const auto c = static_cast<choice>(std::countr_zero(rest));
     if (!memory_.unclaimed(l, c)) all &= ~one(c);
@@ -158,8 +167,8 @@ choices alternatives::of_modify(thread_index t, const operation& op) const {
 choices alternatives::of_compare_exchange(thread_index t, const thread& who) {
   const operation& op = who.next;
   const location& l = memory_.at(op.where);
-  const choices success = memory_.readable(t, op.where, op.order == std::memory_order_seq_cst);
-  const choices failure = memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
+  const choices success = readable(t, op.where, sc_graph::access::modify, op.order);
+  const choices failure = readable(t, op.where, sc_graph::access::read, op.failure);
   choices all = 0, failures = 0, equals = 0;
   for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
     const auto c = static_cast<choice>(std::countr_zero(rest));
@@ -214,12 +223,13 @@ choices alternatives::of_transaction(const operation& op) const {
 choices alternatives::of(thread_index t) {
   const thread& who = threads_[t];
   const operation& op = who.next;
-  const bool sc = op.order == std::memory_order_seq_cst;
   const auto if_so = [](bool may) { return may ? one(only) : 0; };
   const auto here = [&]() -> const gathering& { return meetings_.gatherings.at(op.at); };
   switch (op.what) {
-    case action::load: return distinct(t, op, memory_.readable(t, op.where, sc));
-    case action::store: return unbroken(t, op.where, memory_.writable(t, op.where, sc));
+    case action::load:
+      return distinct(t, op, readable(t, op.where, sc_graph::access::read, op.order));
+    case action::store:
+      return unbroken(t, op.where, readable(t, op.where, sc_graph::access::write, op.order));
     case action::modify: return of_modify(t, op);
     case action::compare_exchange: return of_compare_exchange(t, who);
     case action::await: return of_await(t, who);

@@ -4,6 +4,7 @@
 
 #include "assumptions.h"
 #include "model/explored/memory/memory.h"
+#include "model/explored/memory/sc_graph.h"
 #include "model/explored/report/verdict.h"
 #include "model/explored/run/meetings.h"
 #include "model/explored/run/options.h"
@@ -18,13 +19,15 @@ namespace syncopate::explored {
 class alternatives {
  public:
   alternatives(const options& o, memory& m, search& s, const thread_table& threads, meetings& where,
-               const assumptions& assumed, const replay& r, withheld_choices& withheld)
+               const assumptions& assumed, sc_graph& orders, const replay& r,
+               withheld_choices& withheld)
       : options_(o),
         memory_(m),
         search_(s),
         threads_(threads),
         meetings_(where),
         assumed_(assumed),
+        orders_(orders),
         replay_(r),
         withheld_(withheld) {}
 
@@ -45,6 +48,8 @@ class alternatives {
   [[nodiscard]] bool somebody_goes_round_in_vain() const;
 
  private:
+  [[nodiscard]] choices readable(thread_index, location_id, sc_graph::access,
+                                 std::memory_order) const;
   [[nodiscard]] choices of_modify(thread_index, const operation&) const;
   [[nodiscard]] choices of_compare_exchange(thread_index, const thread&);
   [[nodiscard]] choices of_await(thread_index, const thread&);
@@ -68,6 +73,7 @@ class alternatives {
   const thread_table& threads_;
   meetings& meetings_;
   const assumptions& assumed_;
+  sc_graph& orders_;
   const replay& replay_;
   withheld_choices& withheld_;
   unsigned aborts_ = 0;

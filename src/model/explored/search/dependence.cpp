@@ -8,15 +8,19 @@
 namespace syncopate::explored {
 
 namespace {
-bool is_sc(const operation& next) noexcept {
-  return next.order == std::memory_order_seq_cst ||
-         (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
-}
 bool may_write(const operation& next) noexcept {
   return next.what == action::store || next.what == action::modify ||
          next.what == action::compare_exchange || next.what == action::take;
 }
 }  // namespace
+
+// Where S is found by its graph, it makes no step depend on another one: all choices that have an S
+// are there in either order.
+bool dependence::is_sc(const operation& next) const noexcept {
+  return !memory_.has_s_by_graph() &&
+         (next.order == std::memory_order_seq_cst ||
+          (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst));
+}
 
 void dependence::forget() {
   symmetric_.clear();

@@ -69,6 +69,7 @@ class dependence {
   [[nodiscard]] static bool matters_at_meeting(const operation& next, const step& done);
   [[nodiscard]] bool matters_to_s(thread_index, const step& done);
   [[nodiscard]] bool matters_to_futex(const operation& next, const step& done) const;
+  [[nodiscard]] bool is_sc(const operation&) const noexcept;
   [[nodiscard]] bool polls_what_changed(thread_index, const step& done) const;
   [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
   [[nodiscard]] bool is_kept_by_s(thread_index, const step& done);

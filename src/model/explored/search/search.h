@@ -15,7 +15,9 @@
 //     (memory::stands_for): what can follow the newer can follow the older. In the manner of
 //     Chatterjee et al., "Value-centric dynamic partial order reduction", OOPSLA 2019.
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
-//     location unless neither moves its seq_cst view; two futex operations of one address, unless
+//     location unless neither moves its seq_cst view (neither where S is a graph: sc_graph.h, which
+//     leaves out choices, but never what is newest, so that what is to be reversed can always be
+//     reached); two futex operations of one address, unless
 //     no bit of their bitsets is common (dependence::futex_order_matters); a park and a write of
 //     its word; a transaction and whatever 0015-explored-transactions.md names.
 //   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on

@@ -133,8 +133,10 @@ enum lock_flag : std::uint16_t {
 //   bucket(t) = clamp(2 * floor(log2 t) + (bit below the leading one) - 12, 0, n - 1)
 struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond the table"
   std::uint64_t address;
-  std::uint8_t object;         // object_kind
-  std::uint8_t type;           // pthread type (normal 0, recursive 1, errorcheck 2, adaptive 3)
+  std::uint8_t object;  // object_kind
+  // pthread type (normal 0, recursive 1, errorcheck 2, adaptive 3); of a futex, what of Python's it
+  // is in: a Lock (16), an RLock (17), a SimpleQueue (18)
+  std::uint8_t type;
   std::uint16_t flags;         // lock_flag
   std::uint32_t create_stack;  // stack id of the init call, 0 when none was seen
   std::uint32_t first_stack;   // stack id of the first use seen, 0 when not captured

@@ -293,9 +293,9 @@ def _pythons_conditions(
         stacks = {lock.create_stack, *waits(lock.id)} - {0}
         inner = (pythons(frames_of(stack)) for stack in stacks)
         inside = next(
-            (own[: outside_of_threading(own)] for own in inner if _is_of_condition(own)), ()
+            (own[: outside_of_threading(own)] for own in inner if is_of_condition(own)), ()
         )
-        if any(frame.function in _ACQUIRES for frame in inside):
+        if is_in_semaphore(inside):
             kinds = {WaitKind.SEMAPHORE_LOCK: WaitKind.SEMAPHORE}
             stack = _telling_wait(lock, waits, frames_of)
             found[lock.id] = Retold(lock.id, SEMAPHORE, PYTHONS_SEMAPHORE, kinds, stack)
@@ -329,8 +329,13 @@ def _is_in_threading(frame: Frame) -> bool:
     return frame.module == PYTHON and frame.file.endswith(_THREADING)
 
 
-def _is_of_condition(frames: Sequence[Frame]) -> bool:
+def is_of_condition(frames: Sequence[Frame]) -> bool:
     return bool(frames) and frames[0].function in _CONDITIONS_WAIT and _is_in_threading(frames[0])
+
+
+def is_in_semaphore(inside: Iterable[Frame]) -> bool:
+    """Whether these functions of the module threading wait there at a Semaphore."""
+    return any(frame.function in _ACQUIRES for frame in inside)
 
 
 def _queues(

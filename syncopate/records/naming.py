@@ -371,7 +371,9 @@ def _of_language(lock: Lock, frames: Sequence[Frame]) -> str:
     if lock.type in (languages.PYTHONS_CONDITION, languages.PYTHONS_SEMAPHORE):
         return languages.condition_of(frames) or languages.NAMES[lock.type]
     known = languages.NAMES.get(lock.type, "")
-    return (languages.name_of(frames) or known) if lock.object == SEMAPHORE else known
+    if lock.object != SEMAPHORE or lock.type == languages.PYTHONS_RLOCK:
+        return known
+    return languages.name_of(frames) or known
 
 
 def _by_way(way: Way, by: str, site: str, of_language: str = "") -> Name:

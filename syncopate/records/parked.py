@@ -2,8 +2,9 @@
 thread's own: Rust's parking_lot, PostgreSQL's light-weight locks, and Python's from 3.13 on.
 
 The address of such an object says who waits, not for what: that is told by the functions that lead
-to the wait. So what waits at one line of the program are for is one lock here. How much of a
-thread's waits were for which is exact where all of them have a stack, and else by the sampled ones.
+to the wait, and of Python's by pythonparks.py where the recorder knows the word that is waited for.
+Else what waits at one line of the program are for is one lock here. How much of a thread's waits
+were for which is exact where all of them have a stack, and else by the sampled ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from syncopate.base.since import zip_equal
-from syncopate.records import recordformat
+from syncopate.records import pythonparks, recordformat
 from syncopate.records.languages import ENDED, PARKED, Retold
 from syncopate.records.naming import telling
 from syncopate.records.recordformat import (
@@ -99,16 +100,21 @@ def of(
             continue
         # Without events, as for `top`: the first wait tells.
         stacks = {wait.stack for wait in waits(lock.id)} - {0} or {lock.first_stack}
+        signals = pythonparks.signals_of(waits(lock.id), holds(lock.id))
         of_stack = {}
-        for stack in stacks:
-            key = _purpose(lock.object, frames_of(stack))
+        for stack in sorted(stacks, key=lambda stack: stack != lock.first_stack):  # has its name
+            frames = frames_of(stack)
+            if pythonparks.is_parked(lock, frames):
+                key = pythonparks.purpose(lock, frames, signals)
+            else:
+                key = _purpose(lock.object, frames)
             if key is None:
                 continue
             if key not in made:
                 kinds = dict.fromkeys(_AT_OWN[lock.object], key[1])
-                kind = ENDED if key[0] == THREAD else PARKED
-                made[key] = Retold(next_id + len(new), key[0], kind, kinds)
-                new.append(_lock(made[key], stack))
+                made[key] = Retold(next_id + len(new), key[0], key[2], kinds)
+                address = lock.address if key[-1] == (lock.id,) else _CODE
+                new.append(_lock(made[key], stack, address))
             of_stack[stack] = made[key]
         if of_stack:
             parts = list(_parts(waits(lock.id), of_stack))
@@ -119,31 +125,32 @@ def of(
 
 
 def _purpose(own: int, frames: Sequence[Frame]) -> tuple | None:
-    """The object, the wait's kind, and the place in the program; None: nothing is parked there."""
+    """The object, the wait's kind, the lock's, and the place in the program; None: nothing is
+    parked there."""
     inner = [frame.function for frame in frames[:_DEEP]]
     if not any(map(_PARKING.match, inner)):
         return None
     at = telling(frames)
     place = (at.function, at.file, at.line) if at else ()
     if any(map(_JOINS.match, inner)):
-        return THREAD, WaitKind.JOIN, ()
+        return THREAD, WaitKind.JOIN, ENDED, ()
     for function in inner:
         if wait := _PYTHONS.match(function):
-            return *_OF_PYTHON.get(wait[1], (MUTEX, WaitKind.MUTEX)), place
+            return *_OF_PYTHON.get(wait[1], (MUTEX, WaitKind.MUTEX)), PARKED, place
         if wait := _WAITS.match(function):
             kind = _KINDS[wait[1]]
             if wait[2] == _SHARED:
                 kind = (RWLOCK, WaitKind.READ)
-            return *kind, place
+            return *kind, PARKED, place
         if _LIGHT_WEIGHT.match(function):
-            return own, WaitKind.SEMAPHORE_LOCK, place
-    return own, _AT_OWN[own][0], place
+            return own, WaitKind.SEMAPHORE_LOCK, PARKED, place
+    return own, _AT_OWN[own][0], PARKED, place
 
 
-def _lock(told: Retold, stack: int) -> Lock:
+def _lock(told: Retold, stack: int, address: int) -> Lock:
     counts = (0,) * len(recordformat.Lock._fields)
     fields = dict(zip_equal(recordformat.Lock._fields, counts))
-    fields |= {"id": told.id, "address": _CODE, "object": told.object, "type": told.type}
+    fields |= {"id": told.id, "address": address, "object": told.object, "type": told.type}
     return Lock(**fields | {"first_stack": stack, "hold_histogram": ()})
 
 

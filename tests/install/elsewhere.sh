@@ -41,6 +41,22 @@ try_kernel_view() { # SYNCOPATE
   rm -rf kernel.rec
   echo "kernel's view: $(grep '^process ' said)"
 }
+# What Python's locks and conditions are called, whichever way this Python has them; a deadlock.
+try_pythons_locks() { # SYNCOPATE
+  as_user "$1" record -qo named.rec -- python3 known/named.py >said
+  as_user "$1" report --json --top 99 named.rec >said
+  for name in 'Lock of \(Cache\.\)\?\(get\|__init__\) at named\.py:[0-9]*' \
+    'RLock of [^"]*\(use\|__init__\) at named\.py:[^"]*' \
+    'RLock of [^"]* > Inner\.__init__:[0-9]*\|RLock of [^">]*' \
+    '\(Event\.\)\?wait of awaits_event at named\.py:[0-9]*'; do
+    grep -q "\"called\": \"\($name\)\"" said || { cat said; fail "no $name"; }
+  done
+  as_user "$1" record -qo idle.rec -- python3 known/idle.py locked >said
+  says '^\(python3\|Thread-\)[^ ]* .*Lock of .* at idle\.py:.* semaphore lock ' "$1" report idle.rec
+  [ "$(grep -c ' semaphore lock  *idle\.py:31 ' said)" = 2 ] || { cat said; fail "no two waits"; }
+  python3 -c 'import _thread; exit(_thread.LockType.__basicsize__ <= 24)' || return 0
+  grep -q 'a deadlock' said || { cat said; fail "no deadlock"; }
+}
 try_all() { # SYNCOPATE: every command, and what needs a compiler
   command=$1
   rm -f ./*.rec
@@ -50,6 +66,7 @@ try_all() { # SYNCOPATE: every command, and what needs a compiler
   says '^process .*, lock futex' "$command" report threads.rec
   says '5 threads' "$command" report threads.rec
   if grep 'syncopate-names is missing' said; then exit 1; fi
+  try_pythons_locks "$command"
   says '^left 0$' "$command" run --lock mcs -- python3 threads.py
   printf 'schema = "syncopate-policy"\nversion = 1\n[default]\nlock = "ticket"\n' >policy.toml
   says '^left 0$' "$command" run --policy policy.toml -- python3 threads.py

@@ -35,7 +35,7 @@ fi
 cp "$wheel" "$package" "$tried/"
 cp -r "$programs" "$tried/posix"
 cp "$source/tests/install/elsewhere.sh" "$source/tests/install/threads.py" "$tried/"
-cp -r "$source/tests/install/compiled" "$tried/"
+cp -r "$source/tests/install/compiled" "$source/tests/cli/known" "$tried/"
 cp /etc/resolv.conf "$system/etc/"
 # Who has certificates of their own has them there, too.
 cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"

@@ -8,7 +8,14 @@
 // own. From any other, as from an allocator that it has called, what it is asked could come back
 // into what it is in the middle of.
 //
-// Source        Python's C API, 3.9 and later.
+// From 3.13 on some locks are words at which the interpreter parks threads itself, from 3.14 on all
+// are. It makes a semaphore for each wait, behind the address that the thread waits for, and still
+// has its global lock then: that is when it is asked. It has a lock of its table of waiting threads
+// as well, so that nothing that it is asked may wait: what takes a lock of its own for that, as to
+// trace an allocation, finds it free where there is a global lock, of one interpreter, and the
+// thread is not about to wait for that very one. All else is not asked.
+//
+// Source        Python's C API, 3.9 and later; of 3.13 and 3.14 how it parks threads.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release store, once, of what has been found.
@@ -30,6 +37,7 @@
 
 #include "preload/base/real.h"
 #include "record/recorder.h"
+#include "record/system.h"
 #include "record/told.h"
 
 namespace syncopate::shim {
@@ -69,11 +77,19 @@ struct python {
   int (*collect_garbage)() = nullptr;
   code_range evaluates;  // Python's functions
   code_range all;        // the interpreter's own code
-  code_range parks[2];   // of that, what makes a semaphore to park a thread at, from 3.13 on
+  // Of that, what makes a semaphore to park a thread at, and what parks it, from 3.13 on.
+  code_range parks[2];
+  code_range own_locks;  // where it has those of itself
+  bool has_global_lock = false;
+  void* (*first_one)() = nullptr;
+  void* (*next_one)(void*) = nullptr;
 
   [[nodiscard]] bool makes_lock(const void* caller) const noexcept {
+    return all.has(reinterpret_cast<std::uintptr_t>(caller)) && !parks_thread(caller);
+  }
+  [[nodiscard]] bool parks_thread(const void* caller) const noexcept {
     const auto returned = reinterpret_cast<std::uintptr_t>(caller);
-    return all.has(returned) && !parks[0].has(returned) && !parks[1].has(returned);
+    return parks[0].has(returned) || parks[1].has(returned);
   }
 };
 
@@ -310,6 +326,11 @@ bool find_all(const Dl_info& beside, python& p) noexcept {
   p.parks[0] = range_of(symbol_beside(beside, "_PySemaphore_Init"));
   p.parks[1] = range_of(symbol_beside(beside, "_PyParkingLot_Park"));
   p.evaluates = range_of(symbol_beside(beside, "_PyEval_EvalFrameDefault"));
+  p.own_locks = range_of(symbol_beside(beside, "_PyRuntime"));
+  p.has_global_lock = symbol_beside(beside, "_Py_MergeZeroLocalRefcount") == nullptr &&
+                      p.own_locks.begin != 0 &&
+                      find(beside, "PyInterpreterState_Head", p.first_one) &&
+                      find(beside, "PyInterpreterState_Next", p.next_one);
   return true;
 }
 
@@ -337,6 +358,61 @@ bool makes_pythons_lock(const void* caller) noexcept {
   api.store(&found_python, std::memory_order_release);  // [R]
   record::asked_interpreter = &asked;
   return found_python.makes_lock(caller);
+}
+
+bool parks_pythons_thread(const void* caller) noexcept {
+  const python* const p = api.load(std::memory_order_acquire);  // [A]
+  return p != nullptr && p->parks_thread(caller);
+}
+
+// Who waits for the lock of the table keeps the interpreter's.
+const void* pythons_parked_for(const sem_t* semaphore) noexcept {
+  const python* const p = api.load(std::memory_order_acquire);  // [A]
+  if (p == nullptr || may_ask(*p)) return nullptr;
+  return pythons_woken_for(semaphore);
+}
+
+const void* pythons_woken_for(const sem_t* semaphore) noexcept {
+  return reinterpret_cast<const void* const*>(semaphore)[-1];
+}
+
+// What the name of a type says; its memory may be none of a type's.
+static pythons_word named(std::uintptr_t type) noexcept {
+  constexpr std::size_t name_at = 24;  // in PyTypeObject
+  const char* name = nullptr;
+  char text[20]{};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): looked at by the kernel
+  const auto* const there = reinterpret_cast<const char*>(type) + name_at;
+  if (!record::sys::copy_memory(there, static_cast<void*>(&name), sizeof name) ||
+      !record::sys::copy_memory(name, text, sizeof text - 1))
+    return pythons_word::unknown;
+  if (std::strcmp(text, "_thread.lock") == 0) return pythons_word::lock;
+  if (std::strcmp(text, "_thread.RLock") == 0) return pythons_word::rlock;
+  if (std::strcmp(text, "_queue.SimpleQueue") == 0) return pythons_word::queue;
+  return pythons_word::unknown;
+}
+
+// An object begins with its count of references and its type; the word comes next.
+pythons_word what_pythons_word_is(const void* word) noexcept {
+  static constinit std::atomic<std::uintptr_t> latest{0};  // a type, and in its low bits what it is
+  constexpr std::uintptr_t low_bits = 7;
+  std::uintptr_t type = 0;
+  const char* const before = static_cast<const char*>(word) - sizeof type;
+  if (!record::sys::copy_memory(before, &type, sizeof type) || (type & low_bits) != 0)
+    return pythons_word::unknown;
+  const std::uintptr_t known = latest.load(std::memory_order_relaxed);  // [X]
+  if ((known & ~low_bits) == type) return static_cast<pythons_word>(known & low_bits);
+  const pythons_word found = named(type);
+  if (found != pythons_word::unknown)
+    latest.store(type | static_cast<std::uintptr_t>(found), std::memory_order_relaxed);  // [X]
+  return found;
+}
+
+bool may_ask_parking_python(const sem_t* semaphore) noexcept {
+  const python* const p = api.load(std::memory_order_acquire);  // [A]
+  if (p == nullptr || !p->has_global_lock || !may_ask(*p)) return false;
+  const auto word = reinterpret_cast<std::uintptr_t>(pythons_woken_for(semaphore));
+  return !p->own_locks.has(word + 1) && p->next_one(p->first_one()) == nullptr;
 }
 
 bool uses_pythons_lock(const void* caller) noexcept {

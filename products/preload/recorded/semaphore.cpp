@@ -14,8 +14,8 @@
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
 //           16  record id    20  acquisitions    24  who took it last
-//           28  what its last post was (6 bits), whether Python's has been tried, whether Python
-//               made it, and which life of it this is
+//           28  what its last post was (5 bits), whether Python parks a thread at it, whether
+//               Python's has been tried, whether Python made it, and which life of it this is
 //
 // Memory order (each tag stands at its site below)
 //   [V]  relaxed: each word stands for itself; what the recorder reads late, it tells as it was.
@@ -57,10 +57,15 @@ struct semaphore_object {
   }
   // So that what was taken is not taken for another one that came to lie there.
   [[nodiscard]] std::uint32_t life() const noexcept { return load(state) & ~post_mask; }
-  void begin_life(bool is_pythons) noexcept {
+  enum class use : std::uint32_t { any = 0, parks = 0x20, pythons = 0x80 };
+  void begin_life(use what) noexcept {
     static constinit std::uint32_t lives = 0;
     const std::uint32_t life = __atomic_add_fetch(&lives, one_life, __ATOMIC_RELAXED);  // [V]
-    store(state, life | (is_pythons ? pythons : 0));
+    store(state, life | static_cast<std::uint32_t>(what));
+  }
+  // Whether it stands for what a thread of Python's waits for, for this once.
+  [[nodiscard]] bool parks() const noexcept {
+    return has_room() && (load(state) & static_cast<std::uint32_t>(use::parks)) != 0;
   }
   // Whether it is a lock of a program in Python. The interpreter's own, as its allocator's, are not
   // tried first: they may be taken in the middle of anything.
@@ -91,7 +96,8 @@ struct semaphore_object {
   std::uint32_t state;
 
  private:
-  static constexpr std::uint32_t post_mask = 0x3f, tried = 0x40, pythons = 0x80, one_life = 0x100;
+  static constexpr std::uint32_t post_mask = 0x1f, tried = 0x40, one_life = 0x100;
+  static constexpr auto pythons = static_cast<std::uint32_t>(use::pythons);
 };
 static_assert(sizeof(semaphore_object) == sizeof(sem_t) && sizeof(long) == 8);
 
@@ -185,9 +191,42 @@ bool is_pythons(real_semaphore& s) {
   return o.has_room() ? o.is_pythons() : uses_pythons_lock(s.caller());
 }
 
+// What Python parks threads for is to us as a futex of a program's own: an address at which threads
+// wait, and others wake them, of which nobody tells who has it.
+constexpr int pythons_words = 15;  // from 16 on: format.h
+
+int wait_parked(real_semaphore& s, const void* word, posix::limit until) {
+  const record::interpreter_calls calls(true);
+  const int of = static_cast<int>(what_pythons_word_is(word));
+  const std::uint32_t id =
+      record::identify(object_kind::futex, of == 0 ? 0 : pythons_words + of, word, nullptr);
+  record::wait w =
+      record::wait_begin(record::kind_of_futex(id), id, 0, {s.caller(), until != nullptr});
+  int error;
+  take_cancelable(w, s, until, &error);
+  w.kind = record::kind_of_futex(id);
+  record::wait_end_now(w);
+  record::forget_frames();
+  return error;
+}
+
+bool wake_parked(real_semaphore& s) {
+  const void* const word = pythons_woken_for(s.address());
+  const record::interpreter_calls calls(may_ask_parking_python(s.address()));
+  const std::uint64_t began = machine::ticks();
+  const bool added = s.add();  // the semaphore may be gone now
+  if (added) record::futex_woken(word, true, began);
+  return added;
+}
+
 struct semaphore_recorder : posix::nobody_watches_semaphore {
   static int take(real_semaphore& s, posix::limit until) {
     semaphore_object& o = semaphore_object::of(s.address());
+    if (o.parks()) {
+      if (const void* const word = pythons_parked_for(s.address()))
+        return wait_parked(s, word, until);
+      o.begin_life(semaphore_object::use::any);
+    }
     const record::interpreter_calls calls(is_pythons(s));
     const std::uint32_t id = identify(s.address());
     const bool had_taken_it = o.has_room() && mine.has(o);
@@ -227,6 +266,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   }
   static void taken(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
+    if (o.parks()) return record::futex_waited(pythons_woken_for(s.address()));
     if (!o.has_room()) {
       const record::interpreter_calls calls(is_pythons(s));
       record::shared_semaphore_taken(s.address());
@@ -241,6 +281,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   }
   static bool add(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
+    if (o.parks()) return wake_parked(s);
     if (!o.has_room()) {
       const bool contended = semaphore_object::load(o.waiters) != 0;
       const record::interpreter_calls calls(is_pythons(s));
@@ -262,6 +303,7 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   }
   static void destroyed(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
+    if (o.parks()) return;
     const std::uint32_t taken = o.has_room() ? o.count : 0;
     record::object_destroyed(object_kind::semaphore, s.address(), o.slot(), taken);
   }
@@ -297,7 +339,13 @@ SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
   o.owner = 0;
   const void* const caller = __builtin_return_address(0);
   const bool is_pythons = makes_pythons_lock(caller);
-  o.begin_life(is_pythons);
+  if (!is_pythons && parks_pythons_thread(caller)) {
+    o.begin_life(semaphore_object::use::parks);
+    const record::interpreter_calls calls(may_ask_parking_python(s));
+    record::keep_frames();
+    return 0;
+  }
+  o.begin_life(is_pythons ? semaphore_object::use::pythons : semaphore_object::use::any);
   const record::interpreter_calls calls(is_pythons);
   record::object_created(object_kind::semaphore, 0, s, o.slot(), caller);
   return 0;

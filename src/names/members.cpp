@@ -191,7 +191,10 @@ bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& f
     }
     // What a std::array consists of is its elements, which have no other name.
     const bool is_inside = is_reserved(name_of(&child));
-    if (is_inside && element_size(*part, known) < bytes) return offset == 0;
+    if (is_inside && element_size(*part, known) < bytes) {
+      found.bytes = size;
+      return offset == 0;
+    }
     place inner = found;
     if (*name_of(&child) && !is_inside) {
       inner.members += std::string(".") + name_of(&child);

@@ -65,8 +65,8 @@ class Pointed:
             found = self._leads(at, begin, lock.address - begin, size)
             if found and lock.address - begin < found.target.element:
                 inner = found.target.inner
-                arrow = f"{found.variable}->{inner.name[1:]}"
-                way = arrow if inner.name.startswith(".") else found.name(lock)
+                is_part = inner.name.startswith(".")
+                way = f"{found.variable}->{inner.name[1:]}" if is_part else f"*{found.variable}"
                 ways.append((len(way), way, inner.place()))
         return min(ways)[1:] if ways else None
 

@@ -93,6 +93,13 @@ int main() {
 }
 """,
 }
+SINGLE["*alone"] = r"""
+static std::unique_ptr<std::mutex> alone;
+int main() {
+  alone = std::make_unique<std::mutex>();
+  by_threads([](int) { std::lock_guard<std::mutex> held(*alone); usleep(300); });
+}
+"""
 NONE = {
     # One by one, and a pointer to the first of them.
     "apart": r"""

@@ -7,6 +7,7 @@
 //   objects   identities and counts        rows      rows and events (counts of sections beside it)
 //   waits     their begin and end          tries     failed trylocks
 //   releases  holds, gaps, who is woken    recorder  start, finish, fork
+//   pointers  what variables point to: part of snapshots of maps, read from the objects above them
 //
 // Memory order (each tag stands at its site below)
 //   [L]  acquire RMW that takes the lock -- synchronizes with [U]. A failed one's value says

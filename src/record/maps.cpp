@@ -1,7 +1,7 @@
 // maps.cpp -- see maps.h. Chunks of kind maps hold the lines that name a file or a special area,
 // and the anonymous line that follows such a line (a module's .bss); the program's own anonymous
 // memory, thousands of lines in some programs, names nothing. Behind a snapshot's lines stand those
-// of build_ids.h, and behind the last one's those of pointers.h.
+// of build_ids.h, and where that was asked for those of pointers.h.
 #include "record/maps.h"
 
 #include <cstring>
@@ -30,6 +30,8 @@ struct {
   // snapshot can name.
   std::uint64_t interval = 0;
   bool is_behind = false;  // a snapshot was put off
+  // The same of what variables point to.
+  std::uint64_t next_pointers = 0, pointers_interval = 0;
   unsigned ranges = 0;
   range code[most_ranges] = {};
 } constinit maps;
@@ -86,12 +88,12 @@ std::size_t filter(char* text, std::size_t bytes) noexcept {
 // What is said of a snapshot beside its lines.
 class remarks {
  public:
-  remarks(const char* text, std::size_t bytes, bool is_last) noexcept
-      : room_(most_builds + (is_last ? most_pointers : 0)),
+  remarks(const char* text, std::size_t bytes, bool with_pointers) noexcept
+      : room_(most_builds + (with_pointers ? most_pointers : 0)),
         text_(static_cast<char*>(sys::pages(room_))) {
     if (text_ == nullptr) return;
     bytes_ = describe_builds(text, bytes, text_, most_builds);
-    if (is_last) bytes_ += describe_pointers(text, bytes, text_ + bytes_, most_pointers);
+    if (with_pointers) bytes_ += describe_pointers(text, bytes, text_ + bytes_, most_pointers);
   }
   ~remarks() { sys::free_pages(text_, room_); }
   remarks(const remarks&) = delete;
@@ -107,8 +109,8 @@ class remarks {
   char* text_;
 };
 
-void write(const char* text, std::size_t bytes, bool is_last) noexcept {
-  const remarks more(text, bytes, is_last);
+void write(const char* text, std::size_t bytes, bool with_pointers) noexcept {
+  const remarks more(text, bytes, with_pointers);
   const std::size_t all = bytes + more.bytes();
   chunk_header* const chunk = grow(chunk_kind::maps, sizeof *chunk + all, 0);
   if (chunk == nullptr) return;
@@ -118,7 +120,7 @@ void write(const char* text, std::size_t bytes, bool is_last) noexcept {
   publish(chunk->used, static_cast<std::uint32_t>(all));
 }
 
-void snapshot_locked(bool is_last = false) noexcept {
+void snapshot_locked(bool with_pointers = false) noexcept {
   maps.is_behind = false;
   for (std::size_t size = std::size_t{256} << 10; size <= most_text; size *= 4) {
     auto* text = static_cast<char*>(sys::pages(size));
@@ -129,7 +131,7 @@ void snapshot_locked(bool is_last = false) noexcept {
       continue;
     }
     const std::size_t kept = filter(text, bytes);
-    if (kept != 0) write(text, kept, is_last);
+    if (kept != 0) write(text, kept, with_pointers);
     sys::free_pages(text, size);
     return;
   }
@@ -152,6 +154,18 @@ void snapshot_maps() noexcept {
 void snapshot_maps_last() noexcept {
   if (!maps.lock.try_lock()) return;
   snapshot_locked(true);
+  maps.lock.unlock();
+}
+
+void note_end_of_object() noexcept {
+  if (!maps.lock.try_lock()) return;
+  const std::uint64_t now = machine::ticks();
+  if (now >= maps.next_pointers) {
+    std::uint64_t& interval = maps.pointers_interval;
+    interval = interval == 0 ? milliseconds(100) : interval * 2;
+    maps.next_pointers = now + interval;
+    snapshot_locked(true);
+  }
   maps.lock.unlock();
 }
 
@@ -179,6 +193,7 @@ void note_closing() noexcept {
 void forget_maps() noexcept {
   maps.lock.reset();
   maps.next_allowed = maps.interval = 0;
+  maps.next_pointers = maps.pointers_interval = 0;
   maps.is_behind = false;
   maps.ranges = 0;
 }

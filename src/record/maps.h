@@ -10,6 +10,10 @@ void snapshot_maps() noexcept;
 // The same at the end, with what the program's variables point to.
 void snapshot_maps_last() noexcept;
 
+// An object is about to be destroyed, maybe one of many, as of a program that cleans up before it
+// ends: takes the same snapshot, more and more seldom, while variables still point to it.
+void note_end_of_object() noexcept;
+
 // A stack with these addresses is new in the record: takes a snapshot when one of them lies in
 // code that the last snapshot did not show. Rate-limited.
 void note_code(const std::uint64_t* pc, unsigned depth) noexcept;

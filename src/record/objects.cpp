@@ -34,6 +34,7 @@
 #include "record/objects.h"
 
 #include "record/address_index.h"
+#include "record/maps.h"
 #include "record/stacks.h"
 #include "record/threads.h"
 
@@ -362,6 +363,7 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
   note_life(kind);
   entry inside;
   if (!inside) return;
+  note_end_of_object();
   holding lock(objects.lock);
   if (!lock) {
     give_up();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 
 #include "record/objects.h"
 
@@ -14,7 +16,7 @@ namespace {
 constexpr std::size_t piece = 4096;  // as much as copy_memory() takes
 constexpr std::uint64_t most_data = std::uint64_t{64} << 20;
 constexpr std::uint64_t reach = 4096;
-constexpr std::size_t longest_line = 8 + 2 * 17 + 1;
+constexpr std::size_t longest_line = 9 + 2 * 17;
 
 // Addresses of objects, in order.
 class addresses {
@@ -99,22 +101,23 @@ class writer {
       // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives numbers
       if (!sys::copy_memory(reinterpret_cast<const void*>(at), words_, piece)) continue;
       for (std::size_t i = 0; i < piece / sizeof *words_; ++i)
-        if (objects.is_near(words_[i])) put(at + i * sizeof *words_, words_[i]);
+        if (objects.is_near(words_[i])) put("pointer ", {at + i * sizeof *words_, words_[i]});
     }
+  }
+  // A line of a word and numbers.
+  void put(std::string_view word, std::initializer_list<std::uint64_t> numbers) noexcept {
+    if (end_ - at_ < static_cast<std::ptrdiff_t>(longest_line)) return;
+    std::memcpy(at_, word.data(), word.size());
+    at_ += word.size();
+    for (const std::uint64_t each : numbers) {
+      at_ = sys::put_hex(at_, each);
+      *at_++ = ' ';
+    }
+    at_[-1] = '\n';
   }
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
 
  private:
-  void put(std::uint64_t at, std::uint64_t value) noexcept {
-    constexpr char word[] = "pointer ";
-    if (end_ - at_ < static_cast<std::ptrdiff_t>(longest_line)) return;
-    std::memcpy(at_, word, sizeof word - 1);
-    at_ = sys::put_hex(at_ + sizeof word - 1, at);
-    *at_++ = ' ';
-    at_ = sys::put_hex(at_, value);
-    *at_++ = '\n';
-  }
-
   std::uint64_t* words_;
   char *begin_, *at_, *end_;
   std::uint64_t left_ = most_data;
@@ -126,6 +129,7 @@ std::size_t describe_pointers(const char* text, std::size_t bytes, char* to,
                               std::size_t room) noexcept {
   const addresses objects;
   writer out(to, room);
+  out.put("pointers ", {machine::ticks()});
   std::uint64_t behind = 0;  // a module's data, where what has no name is its zeroed variables
   for (const char* line = text; line < text + bytes;) {
     const auto* newline = static_cast<const char*>(

@@ -6,10 +6,12 @@
 
 namespace syncopate::record {
 
-// Of each word in the writable data of a module that points to a recorded object, or to at most
-// 4,096 bytes before one, a line
+// A line
+//   pointers TICKS
+// of when that was, and of each word in the writable data of a module that points to a recorded
+// object, or to at most 4,096 bytes before one, a line
 //   pointer AT VALUE
-// both hexadecimal. `text` is as in /proc/self/maps, without most of its anonymous lines. Returns
+// all hexadecimal. `text` is as in /proc/self/maps, without most of its anonymous lines. Returns
 // the bytes written to `to`; what finds no room there, and what lies behind the first 64 MiB of
 // data, is left out.
 std::size_t describe_pointers(const char* text, std::size_t bytes, char* to,

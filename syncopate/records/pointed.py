@@ -1,6 +1,7 @@
 """Locks on the heap, by the variables that point to them: an array of locks has no other name.
 
-A record has what variables pointed to at the program's end (src/record/pointers.h). Several locks
+A record has what variables pointed to at the program's end, and now and then before one was
+destroyed (src/record/pointers.h): the last of that before it was counts. Several locks
 of one row are an array where all lie within elements of the pointer's type, at the same place, and
 two of them in neighboring ones: what an allocator gives out one by one lies farther apart.
 """
@@ -20,6 +21,7 @@ from syncopate.symbols.debugmembers import Member, Target
 
 REACH = 4096  # before the first lock: pointers.h has the same
 POINTER = 8  # bytes
+END = 1 << 64
 MOST_POINTERS = 8  # looked at for one row: the nearest ones
 
 
@@ -41,15 +43,15 @@ class Pointed:
 
     def __init__(self, analysis: Analysis):
         self._symbols = analysis.symbolizer
-        told = ((value, at) for at, value in self._symbols.told.pointers.items())
-        self._pointers = sorted(told)
+        moments = sorted(self._symbols.told.pointers)
+        self._moments = [(ticks, sorted(pointers)) for ticks, pointers in moments]
 
     def array(self, locks: Sequence[Lock], size: int) -> Found | None:
         """What these locks are an array of; None where they are none, or it is not known."""
-        if len(locks) < 2 or any(lock.flags & DESTROYED for lock in locks):
+        if len(locks) < 2:
             return None
         addresses = sorted(lock.address for lock in locks)
-        for begin, at in self._before(addresses[0]):
+        for begin, at in self._before(addresses[0], locks):
             found = self._leads(at, begin, addresses[0] - begin, size)
             if found and _are_elements(addresses, found.target.element):
                 return found
@@ -58,10 +60,8 @@ class Pointed:
     def one(self, lock: Lock, size: int) -> tuple[str, str] | None:
         """What leads to the object that this lock is in, and where its member is declared; of
         several variables the one that says it shortest."""
-        if lock.flags & DESTROYED:
-            return None
         ways = []
-        for begin, at in self._before(lock.address):
+        for begin, at in self._before(lock.address, [lock]):
             found = self._leads(at, begin, lock.address - begin, size)
             if found and lock.address - begin < found.target.element:
                 inner = found.target.inner
@@ -70,10 +70,15 @@ class Pointed:
                 ways.append((len(way), way, inner.place()))
         return min(ways)[1:] if ways else None
 
-    def _before(self, address: int) -> list[tuple[int, int]]:
-        """Pointers to at most so far before it, the nearest first: values, and where they are."""
-        end = bisect.bisect_right(self._pointers, (address, 1 << 64))
-        near = self._pointers[max(0, end - MOST_POINTERS) : end]
+    def _before(self, address: int, locks: Sequence[Lock]) -> list[tuple[int, int]]:
+        """Pointers to at most so far before it, the nearest first: values, and where they are; of
+        the last moment at which all of the locks were there."""
+        until = min((lock.destroyed_ticks for lock in locks if lock.flags & DESTROYED), default=END)
+        moments = [pointers for ticks, pointers in self._moments if ticks <= until]
+        if not moments:
+            return []
+        end = bisect.bisect_right(moments[-1], (address, END))
+        near = moments[-1][max(0, end - MOST_POINTERS) : end]
         return [each for each in near[::-1] if address - each[0] <= REACH]
 
     def _leads(self, at: int, begin: int, offset: int, size: int) -> Found | None:

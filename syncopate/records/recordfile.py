@@ -232,7 +232,7 @@ class Record(RecordCounts):
             kind = told.object, told.type
             if told.stack:
                 f = (*f[:3], f[3] & ~CREATED, 0, told.stack, *f[6:])
-        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:], f[6])
+        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:], f[6], f[8])
 
     def retell(
         self,

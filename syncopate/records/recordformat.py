@@ -232,6 +232,7 @@ class Lock(NamedTuple):
     hold_max: int
     hold_histogram: tuple[int, ...]
     places: int = 0  # lock_entry.reserved: where the object keeps its identity and its count
+    destroyed_ticks: int = 0  # DESTROYED: when
 
 
 class OpenWait(NamedTuple):

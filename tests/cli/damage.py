@@ -104,7 +104,7 @@ def record(program: Path | str) -> RecordBuilder:
         f"00000000-00010000 r-xp 00000000 08:01 1 {program}\n"
         "00600000-00601000 rw-p 00001000 08:01 1 /no/such/program\n"
         "build-id 600000 600000 abcdef0123456789\n"
-        "pointer 4018 4000\npointer 4020 4020\n"
+        "pointers 1000\npointer 4018 4000\npointer 4020 4020\n"
     )
     builder.measured = json.dumps(
         {"seconds": 1, "user_seconds": 2, "system_seconds": 3,

@@ -80,7 +80,7 @@ def bundle(record, *options, **others):
 
 def has_names(results: dict) -> bool:
     text = json.dumps(results)
-    return all(name in text for name in ("table.lock", "cache::m", "look_up", "usleep (<stdin>:"))
+    return all(name in text for name in ("table.lock", "cache->m", "look_up", "usleep (<stdin>:"))
 
 
 def gone(program) -> None:

@@ -53,6 +53,9 @@ int main() {
   table.shards = (shard*)calloc(32, sizeof *table.shards);
   for (int i = 0; i < 32; i++) pthread_mutex_init(&table.shards[i].guard, nullptr);
   by_threads([](int i) { hold(&table.shards[5].guard); hold(&table.shards[i].guard); });
+  for (int i = 0; i < 32; i++) pthread_mutex_destroy(&table.shards[i].guard);
+  free(table.shards);
+  table.shards = nullptr;
 }
 """,
     ),
@@ -98,6 +101,18 @@ static std::unique_ptr<std::mutex> alone;
 int main() {
   alone = std::make_unique<std::mutex>();
   by_threads([](int) { std::lock_guard<std::mutex> held(*alone); usleep(300); });
+}
+"""
+SINGLE["shop->till"] = r"""
+struct shop { long sales; pthread_mutex_t till; };
+static shop* shop;
+int main() {
+  shop = (struct shop*)calloc(1, sizeof *shop);
+  pthread_mutex_init(&shop->till, nullptr);
+  by_threads([](int) { hold(&shop->till); });
+  pthread_mutex_destroy(&shop->till);  // as programs do that clean up before they end
+  free(shop);
+  shop = nullptr;
 }
 """
 NONE = {

@@ -262,5 +262,20 @@ TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
   EXPECT_GT(as_lock, 50u);
 }
 
+// What a process ran that had ended before its record began, the kernel has told.
+TEST(WatchedProcess, OneThatHasEndedIsCalledAsItWas) {
+  constexpr std::uint32_t nobody = (1 << 22) - 1;  // no process: numbers are below
+  watched_process::takers takers;
+  record_test::scratch folder;
+  watched_process seen(nobody, 1, takers);
+  const std::string command("quick\0of file\0", 14);
+  ASSERT_EQ(seen.begin(folder.path() / "record", false, now_ns(), {"/opt/quick", command}), 0);
+  seen.finish(finished, kernel_controls{}, now_ns());
+  const record_test::contents c = record_test::read_record(folder.path() / "record");
+  EXPECT_STREQ(c.header.executable, "/opt/quick");
+  EXPECT_EQ(std::string(c.header.command, command.size()), command);
+  EXPECT_GT(c.header.processors, 0u);
+}
+
 }  // namespace
 }  // namespace syncopate::record::kernel

@@ -9,7 +9,7 @@ enum kernel_event_type {
   event_thread,    // a thread began: event_head alone
   event_exit,      // a thread ended: exit_event
   event_fork,      // a process began: fork_event
-  event_exec,      // a process runs another program now: exit_event
+  event_exec,      // a process runs another program now: exec_event
   event_shares,    // a thread waits for what processes share, in no futex call: event_head alone
 };
 
@@ -44,9 +44,9 @@ struct event_head {
   unsigned long long time;
 };
 
-// Time blocked in one system call until woken, by thread id and call in the map `blocked`.
+// Time blocked in one system call until woken, in the map `blocked`.
 struct blocked_key {
-  unsigned int thread, call;
+  unsigned int process, thread, call;
 };
 struct blocked_sum {
   unsigned long long times, ns, longest;
@@ -90,11 +90,19 @@ struct wait_event {
 struct exit_event {
   struct event_head head;
   unsigned long long cpu_ns, delay_ns;
-  unsigned int exit_code;  // as waitpid says
-  unsigned int last;       // whether no thread of the process is left
-  unsigned int in_a_wait;  // whether it was in a futex call, which ended with it
-  unsigned int unused;
+  unsigned int exit_code;    // as waitpid says
+  unsigned int last;         // whether no thread of the process is left
+  unsigned int in_a_wait;    // whether it was in a futex call, which ended with it
+  unsigned int has_blocked;  // whether the map `blocked` may have something of it
   char name[kernel_name_bytes];
+};
+
+struct exec_event {
+  struct exit_event before;  // what ended with it
+  unsigned int command_bytes;
+  unsigned int unused;
+  char executable[256];  // as it was called
+  char command[1024];    // as /proc/PID/cmdline, its first bytes
 };
 
 struct fork_event {

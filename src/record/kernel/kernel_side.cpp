@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <tuple>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -243,24 +244,26 @@ bool kernel_side::is_waiting_since(std::uint32_t thread, std::uint64_t since) {
 }
 
 std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked(std::uint64_t now) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, blocked_sum> sums;
-  const auto add = [&](std::uint32_t thread, std::uint32_t call, const blocked_sum& more) {
-    blocked_sum& sum = sums[{thread, call}];
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, blocked_sum> sums;
+  const auto add = [&](const blocked_key& key, const blocked_sum& more) {
+    blocked_sum& sum = sums[{key.process, key.thread, key.call}];
     sum.times += more.times;
     sum.ns += more.ns;
     sum.longest = std::max(sum.longest, more.longest);
   };
-  for (const auto& [key, sum] : all_of<blocked_key, blocked_sum>(map("blocked")))
-    add(key.thread, key.call, sum);
+  for (const auto& [key, sum] : all_of<blocked_key, blocked_sum>(map("blocked"))) add(key, sum);
   for (const waiting_thread& w : threads()) {
-    if (w.blocked.times != 0) add(w.thread, w.blocked_in, w.blocked);
+    if (w.blocked.times != 0) add({w.process, w.thread, w.blocked_in}, w.blocked);
     const std::uint64_t until = w.woken != 0 ? w.woken : now;
     if (w.since == 0 || w.since > until || w.flags & waits_at_futex) continue;
     const std::uint64_t ns = until - w.since;
-    add(w.thread, w.call, {1, ns, ns});
+    add({w.process, w.thread, w.call}, {1, ns, ns});
   }
   std::vector<std::pair<blocked_key, blocked_sum>> found;
-  for (const auto& [key, sum] : sums) found.push_back({{key.first, key.second}, sum});
+  for (const auto& [key, sum] : sums) {
+    const auto [process, thread, call] = key;
+    found.push_back({{process, thread, call}, sum});
+  }
   return found;
 }
 

@@ -29,8 +29,15 @@ struct signal_struct {
 struct thread_info {
   u32 status;
 };
+struct mm_struct {
+  unsigned long arg_start, arg_end;
+};
+struct linux_binprm {
+  const char* filename;
+};
 struct task_struct {
   struct thread_info thread_info;
+  struct mm_struct* mm;
   u32 __state;
   u32 flags;
   int pid, tgid;

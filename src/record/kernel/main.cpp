@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/prctl.h>
@@ -68,10 +69,12 @@ class recorder {
  private:
   void take(const event_head&);
   watched_process* of(std::uint32_t process);
+  program_name called_as(std::uint32_t process) const;
   watched_process* begin(std::uint32_t process, std::uint64_t since);
+  // Requires: read_blocked() since the process ran.
   void leave(std::uint32_t process, std::uint32_t flags, std::uint64_t until);
   void leave_ended(std::uint64_t now);
-  void executes(const exit_event&);
+  void executes(const exec_event&);
   void exits(const exit_event&);
   void look(std::uint64_t now);
   void read_blocked();
@@ -87,6 +90,7 @@ class recorder {
   struct origin {
     std::uint32_t parent;
     std::uint64_t since;
+    program_name called;
   };
   std::map<std::uint32_t, origin> origins_;  // of all processes that are there
   struct ending {
@@ -117,10 +121,11 @@ std::string recorder::free_path(std::uint32_t process) const {
 }
 
 watched_process* recorder::begin(std::uint32_t process, std::uint64_t since) {
-  auto made = std::make_unique<watched_process>(process, origins_[process].parent, takers_);
+  const origin& from = origins_[process];
+  auto made = std::make_unique<watched_process>(process, from.parent, takers_);
   const std::string path =
       process == request_.process && processes_.empty() ? request_.output : free_path(process);
-  if (const int failed = made->begin(path, request_.redact, since); failed != 0) {
+  if (const int failed = made->begin(path, request_.redact, since, from.called); failed != 0) {
     if (write_error_ == 0) write_error_ = failed;
     return nullptr;
   }
@@ -139,26 +144,36 @@ watched_process* recorder::of(std::uint32_t process) {
   return made;
 }
 
+// A new process is called as the one that begins it, until it runs a program.
+program_name recorder::called_as(std::uint32_t process) const {
+  const auto found = origins_.find(process);
+  return found != origins_.end() ? found->second.called : program_name{};
+}
+
 void recorder::leave(std::uint32_t process, std::uint32_t flags, std::uint64_t until) {
   const auto found = processes_.find(process);
   if (found == processes_.end()) return;
-  read_blocked();
   found->second->finish(flags, side_.controls(), until);
   if (!found->second->has_told() && process != request_.process) found->second->file().discard();
   processes_.erase(found);
 }
 
-void recorder::executes(const exit_event& e) {
+void recorder::executes(const exec_event& exec) {
+  const exit_event& e = exec.before;
   const std::uint32_t process = e.head.process;
   const bool is_ours = process == request_.process;
   const auto found = processes_.find(process);
   if (found != processes_.end()) {
     const bool told = found->second->has_told();
     const std::string path = found->second->file().path();
+    read_blocked();
     leave(process, finished, e.head.time);
     if (!told && is_ours) ::unlink(path.c_str());  // nothing but the way to the program
   }
-  side_.forget_blocked_of(e.head.thread);
+  if (e.has_blocked != 0) side_.forget_blocked_of(e.head.thread);
+  if (const auto origin = origins_.find(process); origin != origins_.end())
+    origin->second.called = {exec.executable[0] == '/' ? exec.executable : "",
+                             {exec.command, exec.command_bytes}};
   if (is_ours) {
     waits_for_program_ = false;
     if (watched_process* made = begin(process, e.head.time); made != nullptr)
@@ -177,6 +192,7 @@ void recorder::exits(const exit_event& e) {
 }
 
 void recorder::leave_ended(std::uint64_t now) {
+  bool is_read = false;  // once for all that have ended
   for (auto each = endings_.begin(); each != endings_.end();) {
     const auto [process, how] = *each;
     const auto found = processes_.find(process);
@@ -185,6 +201,7 @@ void recorder::leave_ended(std::uint64_t now) {
       ++each;
       continue;
     }
+    if (found != processes_.end() && !std::exchange(is_read, true)) read_blocked();
     leave(process, how.flags, how.since);
     side_.forget(process);
     origins_.erase(process);
@@ -213,9 +230,10 @@ void recorder::take(const event_head& e) {
       break;
     case event_exit: exits(reinterpret_cast<const exit_event&>(e)); break;
     case event_fork:
-      origins_[reinterpret_cast<const fork_event&>(e).child] = {e.process, e.time};
+      origins_[reinterpret_cast<const fork_event&>(e).child] = {e.process, e.time,
+                                                                called_as(e.process)};
       break;
-    case event_exec: executes(reinterpret_cast<const exit_event&>(e)); break;
+    case event_exec: executes(reinterpret_cast<const exec_event&>(e)); break;
     default: break;
   }
 }
@@ -234,8 +252,8 @@ void recorder::look(std::uint64_t now) {
 
 void recorder::read_blocked() {
   for (const auto& [key, sum] : side_.blocked(now_ns())) {
-    bool alive = false;
-    for (const auto& [id, process] : processes_) alive |= process->blocked(key, sum);
+    const auto found = processes_.find(key.process);
+    const bool alive = found != processes_.end() && found->second->blocked(key, sum);
     if (!alive && ::access(("/proc/" + std::to_string(key.thread)).c_str(), F_OK) != 0)
       side_.forget_blocked(key);
   }
@@ -261,7 +279,8 @@ int recorder::run() {
   const std::string path = "/proc/" + std::to_string(request_.process);
   if (const std::string why = side_.start(request_.follows); !why.empty()) return fail(why);
   side_.add(request_.process);
-  origins_[request_.process] = {static_cast<std::uint32_t>(::getppid()), now_ns()};
+  origins_[request_.process] = {static_cast<std::uint32_t>(::getppid()), now_ns(),
+                                name_of(request_.process)};
   waits_for_program_ = request_.launched;
   if (!request_.launched) {
     if (begin(request_.process, now_ns()) == nullptr)
@@ -300,6 +319,7 @@ int recorder::run() {
   }
   leave_ended(~std::uint64_t{0});
   if (ended_) tell_who_goes_on();
+  read_blocked();
   while (!processes_.empty()) leave(processes_.begin()->first, detached, now_ns());
   return 0;
 }

@@ -23,55 +23,9 @@
 #include <bpf/bpf_tracing.h>
 
 #include "kernel_events.h"
+#include "kernel_maps.h"
 #include "kernel_types.h"
 #include "waiting_calls.h"
-
-enum {
-  most_calls = 1024,
-  copied_at_once = 1024,
-  buffer_bytes = 16 << 20,
-  stacks_at_once = 256,
-  between_stacks = 10 * 1000 * 1000,  // nanoseconds: then so many more
-};
-
-const volatile u8 state_is_told = 1;  // sched_switch has a fourth argument (Linux 5.18 and later)
-const volatile u8 follows = 1;        // processes that a recorded one starts are recorded, too
-
-struct kernel_controls controls = {.period = 1, .stacks_allowed = 256};
-
-// Whether a process is recorded: a bit for each number that one can have. Most of what switches is
-// somebody else's, which this tells without a search.
-u64 recorded[recorded_words];
-
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 65536);
-  __type(key, u32);
-  __type(value, struct waiting_thread);
-} waiting SEC(".maps");
-
-struct {  // one entry, all zero: too large for a program's stack
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, struct waiting_thread);
-} nothing SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 65536);
-  __type(key, struct blocked_key);
-  __type(value, struct blocked_sum);
-} blocked SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, buffer_bytes);
-} events SEC(".maps");
-
-static __always_inline bool is_recorded(u32 process) {
-  return recorded[process / 64 % recorded_words] >> process % 64 & 1;
-}
 
 // Whether another stack may be copied. The limit is on what the recorder's work costs: it is moved
 // here, since a recorder that gets no processor is late.
@@ -198,7 +152,7 @@ static __always_inline struct waiting_thread* entry_of(u32 thread, u32 process) 
 
 // Adds to the sum of the thread's calls, of which the entry has the latest and the map the others.
 static __always_inline void keep_blocked(const struct waiting_thread* w, u32 thread) {
-  const struct blocked_key key = {thread, w->blocked_in};
+  const struct blocked_key key = {w->process, thread, w->blocked_in};
   struct blocked_sum* sum = bpf_map_lookup_elem(&blocked, &key);
   if (sum) {  // by this thread alone
     sum->times += w->blocked.times;
@@ -419,14 +373,9 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   return 0;
 }
 
-// A thread that ends, or that runs another program now.
-static __always_inline void tell_exit(u32 type, struct task_struct* task, u32 last_call,
-                                      bool last) {
-  struct exit_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
-  if (!e) {
-    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
-    return;
-  }
+// Of a thread that ends, or runs another program now.
+static __always_inline void fill_exit(struct exit_event* e, u32 type, struct task_struct* task,
+                                      const struct waiting_thread* w, bool last) {
   fill_head(&e->head, type, task);
   e->cpu_ns = task->se.sum_exec_runtime;
   e->delay_ns = 0;
@@ -434,15 +383,44 @@ static __always_inline void tell_exit(u32 type, struct task_struct* task, u32 la
   e->exit_code = task->exit_code;
   e->last = last;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  const u64 call = regs->orig_ax == call_restart ? last_call : regs->orig_ax;
+  const u64 call = regs->orig_ax == call_restart && w ? w->last_call : regs->orig_ax;
   e->in_a_wait = call == call_futex || call == call_futex_wait;
-  e->unused = 0;
+  e->has_blocked = w != 0;
   bpf_probe_read_kernel(e->name, sizeof e->name, task->comm);
+}
+
+static __always_inline void tell_exit(struct task_struct* task, const struct waiting_thread* w,
+                                      bool last) {
+  struct exit_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
+    return;
+  }
+  fill_exit(e, event_exit, task, w, last);
+  bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+}
+
+// With what the program is called: the process may have ended before anybody looks at it.
+static __always_inline void tell_exec(struct task_struct* task, const struct waiting_thread* w,
+                                      struct linux_binprm* of) {
+  struct exec_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);  // [N]
+    return;
+  }
+  fill_exit(&e->before, event_exec, task, w, false);
+  e->unused = 0;
+  e->executable[0] = 0;
+  bpf_probe_read_kernel_str(e->executable, sizeof e->executable, of->filename);
+  const u64 from = task->mm ? task->mm->arg_start : 0;
+  u64 bytes = task->mm ? task->mm->arg_end - from : 0;
+  if (bytes > sizeof e->command) bytes = sizeof e->command;
+  e->command_bytes = bpf_probe_read_user(e->command, bytes, (void*)from) == 0 ? bytes : 0;
   bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct* task) {
+int BPF_PROG(on_exec, struct task_struct* task, int before, struct linux_binprm* of) {
   if (!is_recorded(task->tgid)) return 0;
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
@@ -451,7 +429,7 @@ int BPF_PROG(on_exec, struct task_struct* task) {
     keep_blocked(w, thread);
     w->blocked.times = w->blocked.ns = w->blocked.longest = 0;
   }
-  tell_exit(event_exec, task, 0, false);
+  tell_exec(task, w, of);
   return 0;
 }
 
@@ -464,10 +442,8 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
   was_back(w, thread, bpf_ktime_get_ns());
   if (w && w->blocked.times != 0) keep_blocked(w, thread);
-  const u32 last_call = w ? w->last_call : 0;
+  if (!(task->flags & is_kernels_own) || last) tell_exit(task, w, last);
   bpf_map_delete_elem(&waiting, &thread);
-  if (task->flags & is_kernels_own && !last) return 0;
-  tell_exit(event_exit, task, last_call, last);
   return 0;
 }
 

@@ -90,15 +90,23 @@ std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uin
   return {cpu, delay};
 }
 
+program_name name_of(std::uint32_t process) {
+  char path[4096] = "";
+  const ssize_t bytes = ::readlink(proc(process, "exe").c_str(), path, sizeof path - 1);
+  return {std::string(path, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))),
+          read_all(proc(process, "cmdline"))};
+}
+
 watched_process::watched_process(std::uint32_t process, std::uint32_t parent, takers& of_all)
     : process_(process), parent_(parent), of_all_(of_all), unwinder_(process) {}
 
-int watched_process::begin(const std::string& path, bool redact, std::uint64_t since) {
+int watched_process::begin(const std::string& path, bool redact, std::uint64_t since,
+                           const program_name& called) {
   if (const int failed = file_.open(path); failed != 0) {
     if (failed != EEXIST) file_.discard();
     return failed;
   }
-  fill_header(redact, since);
+  fill_header(redact, since, called);
   file_.add_maps(unwinder_.described());
   find_threads();
   return 0;
@@ -124,22 +132,24 @@ std::string without_arguments(const std::string& command, const char* executable
 
 }  // namespace
 
-void watched_process::fill_header(bool redact, std::uint64_t since) {
+void watched_process::fill_header(bool redact, std::uint64_t since, const program_name& called) {
   file_header& h = file_.header();
   h.process_id = process_;
   h.parent_id = parent_;
   h.start_ticks = h.last_ticks = h.start_monotonic_ns = h.last_monotonic_ns = since;
   h.start_realtime_ns = clock_ns(CLOCK_REALTIME) - (now_ns() - since);
-  for (const unsigned long each : processors_of(process_))
+  bits usable = processors_of(process_);
+  if (usable.empty()) usable = processors_of(0);  // it has ended: as we may
+  for (const unsigned long each : usable)
     h.processors += static_cast<std::uint32_t>(std::popcount(each));
   h.ticks_per_second = 1'000'000'000;
   h.recorder = by_kernel;
   h.recorder_id = static_cast<std::uint32_t>(::getpid());
   copy_text(h.lock, "as it is");
   copy_text(h.wait, "as it is");
-  if (::readlink(proc(process_, "exe").c_str(), h.executable, sizeof h.executable - 1) < 0)
-    h.executable[0] = 0;
-  std::string command = read_all(proc(process_, "cmdline"));
+  const program_name now = name_of(process_);
+  copy_text(h.executable, now.executable.empty() ? called.executable : now.executable);
+  std::string command = now.command.empty() ? called.command : now.command;
   if (redact) command = without_arguments(command, h.executable);
   copy_text(h.command, command);
   std::memcpy(h.magic, magic, sizeof h.magic);

@@ -21,6 +21,13 @@ std::uint64_t now_ns();
 // Processor time and time without a processor of a thread, as the kernel counts them; 0, 0: gone.
 std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uint32_t thread);
 
+// What a process runs: the file's path, which is absolute or "", and its arguments as in
+// /proc/PID/cmdline.
+struct program_name {
+  std::string executable, command;
+};
+program_name name_of(std::uint32_t process);  // by /proc; empty: it has ended
+
 class watched_process {
  public:
   using thread_set = std::unordered_set<std::uint32_t>;  // by kernel thread id
@@ -29,9 +36,10 @@ class watched_process {
 
   watched_process(std::uint32_t process, std::uint32_t parent, takers& of_all);
 
-  // Makes the record, from the time `since` on, and notes the threads that run already. Returns 0
-  // or an errno value.
-  int begin(const std::string& path, bool redact, std::uint64_t since);
+  // Makes the record, from the time `since` on, and notes the threads that run already. `called`:
+  // what it runs, if it has ended. Returns 0 or an errno value.
+  int begin(const std::string& path, bool redact, std::uint64_t since,
+            const program_name& called = {});
   // That its only thread had this much time before.
   void had_before(std::uint64_t cpu_ns, std::uint64_t delay_ns);
   // As begin(), for threads that appeared between.
@@ -101,7 +109,7 @@ class watched_process {
   thread_state& thread_of(std::uint32_t thread);
   void take_entry(thread_state&);
   static void count(thread_state&, std::uint64_t cpu_ns, std::uint64_t delay_ns);
-  void fill_header(bool redact, std::uint64_t since);
+  void fill_header(bool redact, std::uint64_t since, const program_name& called);
   void tell_lost(const kernel_controls&);
   void read_modules_if_due();
   static std::uint64_t time_of_next_read(std::uint64_t began);

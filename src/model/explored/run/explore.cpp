@@ -304,6 +304,8 @@ void machine::conclude() {
   limit(memory_.had_too_many(), std::to_string(max_choices) + " old values of a variable");
   limit(search_.dropped(), std::to_string(options_.preemptions) + " preemptions");
   limit(replay_.is_on(), "one schedule");
+  // (Every program has one. If none was found, the search has lost it.)
+  limit(verdict_.executions == verdict_.redundant, "no execution that came to its end");
   verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
 }
 

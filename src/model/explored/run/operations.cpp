@@ -275,9 +275,10 @@ bool machine::finish_compare_exchange(step& s, const operation& op, word& expect
   s.expected = op.expected;
   expected = finish_read(s, op, exchanged ? op.order : op.failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.
-  const bool is_sc = moves_s(op.order);
-  s.is_sc |= is_sc || moves_s(op.failure);
-  // Who fails would move S where it came first: before what has made it fail, it succeeds.
+  const bool is_sc = moves_s(op.order) || moves_s(op.failure);
+  s.is_sc |= is_sc;
+  // Who fails would move S where it came first: before what has made it fail, it succeeds. (Whether
+  // it writes is not known before it wakes: dependence::matters_to_s.)
   s.raised_sc |= is_sc;
   if (exchanged) {
     regain_patience();

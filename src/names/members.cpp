@@ -8,6 +8,7 @@ namespace syncopate::names {
 namespace {
 
 constexpr int deepest = 32;      // members within members: more is damage
+constexpr int most_looks = 16;   // variables before an address, of which one may reach over it
 constexpr int most_types = 200;  // looked at for one pointer, likewise
 
 std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
@@ -292,13 +293,24 @@ members::members(Dwarf* dwarf) {
     collect(kind == DW_UT_skeleton && dwarf_tag(&split) ? &split : &die, "", 0);
 }
 
-std::optional<place> members::variable(std::uint64_t address, std::uint64_t bytes) {
-  for (auto& [start, die] : variables_) {
+std::vector<members::location> members::covering(std::uint64_t address) const {
+  std::vector<location> found;
+  auto at = variables_.upper_bound(address);
+  for (int i = 0; i < most_looks && at != variables_.begin(); i++) {
+    --at;
+    Dwarf_Die die = at->second;
     const auto type = type_of(&die);
-    if (!type || address < start || address - start >= size_of(*type, classes_)) continue;
+    if (type && address - at->first < size_of(*type, classes_))
+      found.push_back({at->first, die, *type});
+  }
+  return found;
+}
+
+std::optional<place> members::variable(std::uint64_t address, std::uint64_t bytes) {
+  for (auto& [start, die, type] : covering(address)) {
     place found;
     declared(&die, found);
-    if (descend(*type, address - start, bytes, found, 0, nullptr, classes_)) return found;
+    if (descend(type, address - start, bytes, found, 0, nullptr, classes_)) return found;
   }
   return {};
 }
@@ -331,18 +343,16 @@ std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
 
 std::optional<target> members::pointed(std::uint64_t address, std::uint64_t offset,
                                        std::uint64_t bytes) {
-  for (auto& [start, die] : variables_) {
-    const auto type = type_of(&die);
-    if (!type || address < start || address - start >= size_of(*type, classes_)) continue;
+  for (auto& [start, die, type] : covering(address)) {
     int left = most_types;
-    auto pointer = pointer_at(*type, address - start, left, classes_);
+    auto pointer = pointer_at(type, address - start, left, classes_);
     const auto element = pointer ? type_of(&*pointer) : std::nullopt;
     target found;
     place own;
     found.element = element ? size_of(*element, classes_) : 0;
     declared(&die, found.inner);
     if (found.element == 0 ||
-        !descend(*type, address - start, sizeof address, own, 0, nullptr, classes_) ||
+        !descend(type, address - start, sizeof address, own, 0, nullptr, classes_) ||
         !descend(*element, offset % found.element, bytes, found.inner, 0, nullptr, classes_) ||
         found.inner.bytes != bytes)
       continue;

@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -45,11 +46,18 @@ class members {
   std::optional<target> pointed(std::uint64_t address, std::uint64_t offset, std::uint64_t bytes);
 
  private:
+  struct location {
+    std::uint64_t begin;
+    Dwarf_Die variable, type;
+  };
+
+  std::vector<location> covering(std::uint64_t address) const;
   void collect(Dwarf_Die* parent, const std::string& scope, int depth);
   void add_class(Dwarf_Die die, const std::string& scope);
   void add_variable(Dwarf_Die die);
 
-  std::unordered_map<std::uint64_t, Dwarf_Die> variables_, functions_;
+  std::map<std::uint64_t, Dwarf_Die> variables_;
+  std::unordered_map<std::uint64_t, Dwarf_Die> functions_;
   definitions classes_;
 };
 

@@ -6,11 +6,13 @@ register that has the object and its offset there. What is not plain is told as 
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
 from syncopate.symbols.machinecode import Function, Instruction
 
+MOST_REMEMBERED = 1 << 16  # instructions, as they are written
 MOST_STEPS = 24  # instructions before the call that are looked at
 _REGISTER = re.compile(r"%(\w+)")
 _MEMORY = re.compile(r"(-?(?:0x)?[0-9a-f]*)\(%(\w+)\)")
@@ -113,11 +115,16 @@ def _kept(function: Function, register: str) -> Place | None:
 
 def _written(each: Instruction) -> tuple[str, ...]:
     """The register that an instruction changes, as far as calls' arguments are made of it."""
-    if each.name.startswith(_WRITES_NOTHING):
+    return _written_by(each.name, each.operands)
+
+
+@functools.lru_cache(MOST_REMEMBERED)
+def _written_by(name: str, operands: str) -> tuple[str, ...]:
+    if name.startswith(_WRITES_NOTHING):
         return ()
-    if each.name.startswith("xchg"):
-        return tuple(map(_whole, _REGISTER.findall(each.operands)))
-    last = each.operands.rpartition(",")[2].strip()
+    if name.startswith("xchg"):
+        return tuple(map(_whole, _REGISTER.findall(operands)))
+    last = operands.rpartition(",")[2].strip()
     found = _REGISTER.fullmatch(last)
     return (_whole(found[1]),) if found else ()
 

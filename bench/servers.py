@@ -128,13 +128,15 @@ def memcached(environment=None, threads=4, prefix=(), stop_within=10.0):
     return Server("memcached", command, environment, stop_within)
 
 
-def redis(environment=None, io_threads=2):
-    """Returns a Server for Debian's redis with I/O threads that also read; nothing on disk."""
+def redis(environment=None, io_threads=2, prefix=(), stop_within=10.0):
+    """Returns a Server for Debian's redis with I/O threads that also read; nothing on disk.
+
+    `prefix` are the words of a command that runs it, such as `syncopate record -o FILE --`."""
     program = require("redis-server", "redis-server")
 
     def command(port):
         options = ["--bind", LOOPBACK, "--port", str(port), "--save", "", "--appendonly", "no"]
         threads = ["--io-threads", str(io_threads), "--io-threads-do-reads", "yes"]
-        return [program, *options, *threads, "--daemonize", "no"]
+        return [*prefix, program, *options, *threads, "--daemonize", "no"]
 
-    return Server("redis-server", command, environment)
+    return Server("redis-server", command, environment, stop_within)

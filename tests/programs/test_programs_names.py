@@ -130,10 +130,31 @@ def test_memcached(tmp_path):
     server = servers.memcached(ENVIRON, 4, recorder(tmp_path), 30.0)
     results = told(server_recorded(tmp_path, server, sets))
     if not any(lock["called"].startswith("memcached+0x") for lock in first_rows(results)):
-        assert {lock["called"] for lock in results["locks"]} >= {"slabs_lock", "lru_locks[]"}
+        assert {lock["called"] for lock in results["locks"]} >= {
+            "slabs_lock", "lru_locks[]", "item_locks[]"
+        }  # fmt: skip
         return
     (note,) = [note for note in results["notes"] if "no symbols" in note]
     assert "install memcached-dbgsym" in note
+
+
+def gets(port: int) -> None:
+    """More of them at once than redis gives to one thread."""
+    client = needed("redis-benchmark")
+    load = ["-p", port, "-c", 60, "-n", 20000, "-P", 8, "-t", "set,get", "-q"]
+    subprocess.run([client, *map(str, load)], check=True, capture_output=True)
+
+
+def test_redis_with_io_threads(tmp_path):
+    needed("redis-server")
+    server = servers.redis(ENVIRON, 4, recorder(tmp_path), 30.0)
+    results = told(server_recorded(tmp_path, server, gets))
+    rows = [lock for lock in first_rows(results) if lock["waited_ns"]]
+    if notes := [note for note in results["notes"] if "no symbols" in note]:
+        assert any("-dbgsym" in note for note in notes)
+        return
+    assert_named(rows, "redis-server", "redis-check-rdb")
+    assert {lock["called"] for lock in rows} <= {f"io_threads_mutex[{n}]" for n in range(1, 4)}
 
 
 def test_rocksdb(tmp_path):

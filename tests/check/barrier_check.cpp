@@ -39,6 +39,7 @@ void two() {
   auto a = [s] { two_phases(*s, 0); };
   auto b = [s] { two_phases(*s, 1); };
   check::together(a, b);
+  s->barrier.check_invariants();
   delete s;
 }
 
@@ -49,6 +50,7 @@ void three() {
   auto b = [s] { two_phases(*s, 1); };
   auto c = [s] { two_phases(*s, 2); };
   check::together(a, b, c);
+  s->barrier.check_invariants();
   delete s;
 }
 
@@ -57,6 +59,7 @@ template <class Barrier>
 void alone() {
   auto* const s = new shared<Barrier>(1);
   two_phases(*s, 0);
+  s->barrier.check_invariants();
   delete s;
 }
 
@@ -88,6 +91,7 @@ void drop() {
       s->barrier.arrive_and_wait(0);
     };
     check::together(leaver, stayer);
+    s->barrier.check_invariants();
     delete s;
   }
 }
@@ -106,6 +110,7 @@ void split() {
     auto a = [phase] { phase(0); };
     auto b = [phase] { phase(1); };
     check::together(a, b);
+    s->barrier.check_invariants();
     delete s;
   }
 }

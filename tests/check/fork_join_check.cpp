@@ -43,6 +43,7 @@ void lead(shared& s, int regions) {
     s.meeting.fork({r});
     s.meeting.join(never);
     for (unsigned m = 0; m < s.members; ++m) assert(s.done[m] == r);
+    s.meeting.check_invariants();
   }
   s.meeting.fork({});
 }

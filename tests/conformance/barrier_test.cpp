@@ -40,6 +40,7 @@ template <class Barrier>
 class barrier_as final : public any_barrier {
  public:
   explicit barrier_as(std::uint32_t count) : barrier_(count) {}
+  ~barrier_as() override { barrier_.check_invariants(); }
   void arrive_and_wait(std::uint32_t participant) override {
     barrier_.arrive_and_wait(participant);
   }

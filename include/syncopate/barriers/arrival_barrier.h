@@ -18,7 +18,7 @@
 //        and of all later ones.
 //   [R]  release RMW of passed_ -- synchronizes with [A].
 //   [A]  acquire load of passed_ by the strategy: what all did before happens-before what we do.
-//   [X]  relaxed: what the RMW [R] begins with.
+//   [X]  relaxed: what the RMW [R] begins with; or nobody is there.
 //
 // Checked by    tests/posix (test_barrier.cpp, under a policy). Not in barriers/all.h, whose
 //               barriers have a fixed team.
@@ -27,6 +27,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -48,6 +49,14 @@ class arrival_barrier {
         passed_, std::memory_order_acquire,  // [A]
         [end](std::uint32_t now) { return reaches(now, end); }, parked);
     return false;
+  }
+
+  // Asserts the invariants. Requires: nobody is in it.
+  void check_invariants() const noexcept {
+    const std::uint64_t arrived = arrived_.load(std::memory_order_relaxed);  // [X]
+    assert(arrived % count_ == 0);                                           // I1
+    assert((passed_.load(std::memory_order_relaxed) & ~parked) ==            // [X]
+           static_cast<std::uint32_t>(arrived / count_) * step);             // I2
   }
 
  private:

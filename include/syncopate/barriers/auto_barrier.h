@@ -22,7 +22,7 @@
 //        and before whoever waits on arrived_ itself.
 //   [R]  release store of released_ -- synchronizes with the acquire load of it by who waits
 //        (eventcount.h [A]).
-//   [X]  relaxed: hints.
+//   [X]  relaxed: hints; or nobody is there.
 //
 // Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
@@ -34,6 +34,7 @@
 #include <syncopate/wait/foreign_load.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -88,6 +89,14 @@ class auto_barrier {
     } else {
       wait_at((count_ > few ? released_ : arrived_).value, ended, count_ > machine::processors());
     }
+  }
+
+  // Asserts the invariants. Requires: nobody is in it.
+  void check_invariants() const noexcept {
+    const std::uint64_t arrived = arrived_.value.load(std::memory_order_relaxed);         // [X]
+    if (count_ == 2) return flags_.check_invariants();                                    // I1
+    assert(arrived % count_ == 0);                                                        // I2
+    assert(count_ <= few || released_.value.load(std::memory_order_relaxed) == arrived);  // I2 [X]
   }
 
   // Lets sleepers look whether they are called away.

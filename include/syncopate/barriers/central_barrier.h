@@ -77,6 +77,9 @@ class central_barrier {
     if (counter_.arrive(true)) end();
   }
 
+  // Asserts the invariants. Requires: all have arrived, and nobody does meanwhile.
+  void check_invariants() const noexcept { counter_.check_set(counter_.expected()); }  // I1
+
  private:
   void end() noexcept {
     completion_();

@@ -80,6 +80,21 @@ class combining_tree_barrier {
   // Arrives for the last time: later episodes are one participant smaller. Does not wait.
   void arrive_and_drop(std::uint32_t participant) noexcept { climb(participant, true); }
 
+  // Asserts the invariants. Requires: all have arrived, and nobody does meanwhile.
+  void check_invariants() const noexcept {
+    for (std::uint32_t i = 0; i < leaves_; ++i) nodes_[i].check_set(nodes_[i].expected());  // I1
+    std::uint32_t first = 0;
+    for (std::uint32_t width = leaves_; width > 1; width = groups(width)) {
+      for (std::uint32_t i = 0; i < groups(width); ++i) {
+        std::uint32_t inhabited = 0;
+        for (std::uint32_t j = i * fan_in; j < std::min(width, (i + 1) * fan_in); ++j)
+          inhabited += nodes_[first + j].is_deserted() ? 0 : 1;
+        nodes_[first + width + i].check_set(inhabited);  // I1, I3
+      }
+      first += width;
+    }
+  }
+
  private:
   // Four: few enough RMWs on one line, few enough levels (the TOCS paper, section 3.4, has fan-in 4
   // in its tree barrier).

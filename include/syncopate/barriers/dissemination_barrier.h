@@ -19,6 +19,7 @@
 //   [S]  release store (or exchange) of the partner's flag -- synchronizes with [A].
 //   [A]  acquire load of our flag: through the rounds, what all did before they arrived
 //        happens-before what we do after.
+//   [X]  relaxed: nobody is there.
 //
 // Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
@@ -29,6 +30,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 
@@ -66,6 +68,15 @@ class dissemination_barrier {
             return static_cast<std::int32_t>((now & ~parked) - episode) >= 0;
           },
           parked);
+    }
+  }
+
+  // Asserts the invariants. Requires: nobody is in it.
+  void check_invariants() const noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      assert(rows_[i].episode == rows_[0].episode);  // I2
+      for (std::uint32_t r = 0; r < rounds_; ++r)
+        assert(rows_[i].flags[r].load(std::memory_order_relaxed) == rows_[0].episode);  // I1 [X]
     }
   }
 

@@ -15,11 +15,13 @@
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release store of a flag -- synchronizes with the acquire load of flag_of() by the other.
+//   [X]  relaxed: nobody is there.
 #pragma once
 
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -33,6 +35,15 @@ class flag_pair {
     flag.store(episode, std::memory_order_release);  // [R]
     machine::demote(&flag);
     return episode;
+  }
+
+  // Asserts the invariants. Requires: both have left the last episode.
+  void check_invariants() const noexcept {
+    const std::uint64_t last = arrivals_[0].value;
+    assert(arrivals_[1].value == last);
+    for (const auto& its : flags_)
+      for (std::uint64_t episode = last - (last > 0 ? 1 : 0); episode <= last; ++episode)
+        assert(its[episode % 2].value.load(std::memory_order_relaxed) == episode);  // I1 [X]
   }
 
   // What reaches `episode` when the participant arrives at it.

@@ -23,7 +23,7 @@
 //   [R]  release store, or acq_rel RMW, of an arrival -- synchronizes with the master's acquire
 //        load of it. With several members each RMW continues the others' release.
 //   [A]  acquire load of a region's number, as eventcount.h has it.
-//   [X]  relaxed: hints.
+//   [X]  relaxed: hints; or all have arrived.
 //
 // Checked by    tests/check/fork_join_check.cpp.
 #pragma once
@@ -34,6 +34,7 @@
 #include <syncopate/wait/foreign_load.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -97,6 +98,14 @@ class fork_join {
       return;
     }
     ended_.signal();
+  }
+
+  // The master's. Asserts the invariants. Requires: join() has returned since the last fork().
+  void check_invariants() const noexcept {
+    const std::uint64_t arrived =
+        arrived_[alone() ? region_ % 2 : 0].value.load(std::memory_order_relaxed);   // [X]
+    assert(arrived == region_ * (alone() ? 1 : members_));                           // I2
+    assert(starts_[region_ % 2].region.load(std::memory_order_relaxed) == region_);  // I1 [X]
   }
 
   // The master's. How many have begun.

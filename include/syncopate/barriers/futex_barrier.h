@@ -27,6 +27,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -57,6 +58,11 @@ class futex_barrier {
     }
     while (episode_.load(std::memory_order_acquire) == episode)  // [A]
       machine::park(episode_, episode);
+  }
+
+  // Asserts the invariants. Requires: all have arrived, and nobody does meanwhile.
+  void check_invariants() const noexcept {
+    assert(missing_.load(std::memory_order_relaxed) == count_);  // I1 [X]
   }
 
  private:

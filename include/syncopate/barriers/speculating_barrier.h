@@ -83,6 +83,9 @@ class speculating_barrier {
     if (counter_.arrive(true)) end();
   }
 
+  // Asserts the invariants. Requires: all have arrived, and nobody does meanwhile.
+  void check_invariants() const noexcept { counter_.check_set(counter_.expected()); }  // I1
+
  private:
   // A run ended by a conflict with a late thread may be followed by another one; as in
   // speculative_tatas_lock.h.

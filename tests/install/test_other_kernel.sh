@@ -1,10 +1,10 @@
 #!/bin/sh
-# Boots the newest kernel of Debian sid in a virtual machine of two processors, emulated in software,
-# with Debian 12 and this build in it, and runs there what asks kernels for something: locks that
-# sleep, recording, the kernel's view, time slices that it may extend.
-# Usage: test_newer_kernel.sh SOURCE_DIR PRODUCTS_DIR POSIX_PROGRAMS_DIR
+# Boots the newest kernel of a Debian release in a virtual machine of two processors, emulated in
+# software, with Debian 12 and this build in it, and runs there what asks kernels for something: locks
+# that sleep, recording, the kernel's view, time slices that it may extend.
+# Usage: test_other_kernel.sh SOURCE_DIR PRODUCTS_DIR POSIX_PROGRAMS_DIR RELEASE
 set -eu
-source=$1 products=$2 programs=$3
+source=$1 products=$2 programs=$3 release=$4
 [ "$(id -u)" = 0 ] || { echo "this needs root's rights, for debootstrap" >&2; exit 1; }
 for tool in debootstrap qemu-system-x86_64 cpio; do
   command -v $tool >/dev/null || { echo "this needs $tool" >&2; exit 1; }
@@ -20,21 +20,22 @@ fail() {
 system=$work/system
 
 # The kernel's package, by lists of its own: this system's stay as they are.
-sid() { # get | cache, WORD...
+of_release() { # get | cache, WORD...
   command=apt-$1
   shift
-  $command -q -q -o Dir::Etc::sourcelist="$work/sid.list" -o Dir::Etc::sourceparts=/dev/null \
+  $command -q -q -o Dir::Etc::sourcelist="$work/its.list" -o Dir::Etc::sourceparts=/dev/null \
     -o Dir::State="$work/state" -o Dir::State::status=/dev/null -o Dir::Cache="$work/cache" \
     -o APT::Sandbox::User= "$@" </dev/null
 }
 mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
-echo "deb [signed-by=$keys] http://deb.debian.org/debian sid main" >"$work/sid.list"
-sid get update || fail "no list of Debian sid"
-newest=$(sid cache pkgnames linux-binary- | grep '^linux-binary-[0-9].*-cloud-amd64$' | sort -V | tail -1)
-[ -n "$newest" ] || fail "Debian sid has no linux-binary-*-cloud-amd64"
-(cd "$work" && sid get download "$newest") || fail "no $newest from Debian"
-dpkg-deb -x "$work"/linux-binary-*.deb "$work/kernel"
+echo "deb [signed-by=$keys] http://deb.debian.org/debian $release main" >"$work/its.list"
+of_release get update || fail "no list of Debian $release"
+newest=$(of_release cache pkgnames linux- | grep -E '^linux-(binary|image)-[0-9].*-cloud-amd64$' |
+  sort -t- -k3 -V | tail -1)
+[ -n "$newest" ] || fail "Debian $release has no linux-image-*-cloud-amd64"
+(cd "$work" && of_release get download "$newest") || fail "no $newest from Debian"
+dpkg-deb -x "$work"/linux-*.deb "$work/kernel"
 
 debootstrap --variant=minbase --include=python3,python3-rich,libdw1,libbpf1,libhwloc15,binutils \
   bookworm "$system" >"$work/said" 2>&1 || fail "no Debian 12"
@@ -54,7 +55,7 @@ cat >"$system/init" <<END
 #!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CHECK_SECONDS=900 TERM=dumb COLUMNS=100
 mount -t proc proc /proc && mount -t sysfs sys /sys && mount -t devtmpfs dev /dev
-mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp
+mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm
 mount -t tracefs tracefs /sys/kernel/tracing
 cd /tmp
 try() { # WHAT COMMAND...
@@ -84,7 +85,7 @@ END
 chmod +x "$system/init"
 (cd "$system" && find . | cpio -o -H newc --quiet) >"$work/system.cpio"
 timeout 3000 qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 3G -nographic -no-reboot \
-  -kernel "$work"/kernel/usr/lib/modules/*/vmlinuz -initrd "$work/system.cpio" \
+  -kernel "$(find "$work/kernel" -name 'vmlinuz*' -type f)" -initrd "$work/system.cpio" \
   -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/said" 2>&1 ||
   fail "the virtual machine ended with $?"
 tr -d '\r' <"$work/said" >"$work/text"
@@ -96,4 +97,4 @@ grep -q 'kernel extended time slices\|this kernel does not extend time slices' "
   fail "nothing is said of time slices"
 grep -q '^process .*, its own locks, seen from the kernel' "$work/text" || fail "no kernel's view"
 grep -q '^the GIL: ' "$work/text" || fail "the kernel's view does not find the lock"
-echo "${newest#linux-binary-}: $count things tried"
+echo "${newest#linux-*-}: $count things tried"

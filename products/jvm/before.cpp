@@ -91,8 +91,12 @@ class management {
 
   [[nodiscard]] bool is_there() const { return bean_ != nullptr; }
 
-  [[nodiscard]] jlong number(jthread thread) const {
-    return bean_ != nullptr ? env_->GetLongField(thread, number_) : -1;
+  // What Java calls the threads; -1: it is not known.
+  [[nodiscard]] std::vector<jlong> all_numbers(const std::vector<jthread>& threads) const {
+    std::vector<jlong> found;
+    for (const jthread each : threads)
+      found.push_back(bean_ != nullptr ? env_->GetLongField(each, number_) : -1);
+    return found;
   }
 
   // Adds to the answers which monitors they are of.
@@ -100,8 +104,7 @@ class management {
     const auto count = static_cast<jsize>(threads.size());
     const jlongArray numbers = bean_ != nullptr ? env_->NewLongArray(count) : nullptr;
     if (numbers == nullptr) return env_->ExceptionClear();
-    std::vector<jlong> all;
-    for (const jthread each : threads) all.push_back(number(each));
+    const std::vector<jlong> all = all_numbers(threads);
     env_->SetLongArrayRegion(numbers, 0, count, all.data());
     if (env_->ExceptionCheck() != JNI_FALSE) return env_->ExceptionClear();
     const auto infos =
@@ -210,11 +213,11 @@ bool is_told(const answer& a, bool sees_parks) {
 }
 
 // The kernel's number of the thread that Java calls so.
-std::uint32_t id_of(JNIEnv* env, const management& m, const std::vector<jthread>& threads,
-                    jlong number) {
-  for (const jthread each : threads)
-    if (number > 0 && m.number(each) == number) return kernel_id(env, each);
-  return 0;
+std::uint32_t id_of(JNIEnv* env, const std::vector<jthread>& threads,
+                    const std::vector<jlong>& numbers, jlong number) {
+  const auto found = std::find(numbers.begin(), numbers.end(), number);
+  if (number <= 0 || found == numbers.end()) return 0;
+  return kernel_id(env, threads[static_cast<std::size_t>(found - numbers.begin())]);
 }
 
 void tell_line(const std::string& line) { recorder->names(line.data(), line.size()); }
@@ -222,16 +225,19 @@ void tell_line(const std::string& line) { recorder->names(line.data(), line.size
 void tell_all(JNIEnv* env, const std::vector<jthread>& threads, bool sees_parks) {
   const management m(env);
   if (!m.is_there()) tell_line("no waits before at monitors\n");
+  const std::vector<jlong> numbers = m.all_numbers(threads);
   const std::vector<answer> first = all_answers(m, threads);
   std::vector<std::uint32_t> ids(threads.size());
   for (std::size_t i = 0; i < threads.size(); ++i) {
+    const std::uint32_t id = kernel_id(env, threads[i]);
+    if (id != 0) recorder->thread_runs(id);
     if (!is_told(first[i], sees_parks)) continue;
-    ids[i] = kernel_id(env, threads[i]);
+    ids[i] = id;
     if (ids[i] == 0) continue;
     recorder->waits_already(ids[i], first[i].how == way::parking
                                         ? of_parking(env, threads[i])
                                         : of_monitor(env, threads[i], first[i],
-                                                     id_of(env, m, threads, first[i].owner)));
+                                                     id_of(env, threads, numbers, first[i].owner)));
   }
   const std::vector<answer> again = all_answers(m, threads);
   const std::scoped_lock lock(table_lock);

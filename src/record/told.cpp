@@ -172,6 +172,12 @@ void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_s
   write_told(*t, w, holder_stack);
 }
 
+void thread_runs(std::uint32_t thread) {
+  if (!enabled) return;
+  entry inside;
+  if (inside) const silent_thread made(thread, true);
+}
+
 void waits_already(std::uint32_t thread, const told_wait& told) {
   if (!enabled) return;
   entry inside;
@@ -235,6 +241,7 @@ constinit const telling told = {.version = 3,
                                 .wait_is_long = wait_is_long,
                                 .wait_ends = wait_ends,
                                 .wait_fails = wait_fails,
+                                .thread_runs = thread_runs,
                                 .waits_already = waits_already,
                                 .goes_on = goes_on,
                                 .releases = releases,

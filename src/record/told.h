@@ -43,8 +43,9 @@ struct telling {
   void (*wait_fails)();
   // Another thread of the process runs, and has told nothing itself.
   void (*thread_runs)(std::uint32_t thread);
-  // The same, and it has waited since before the recording. When it goes on, it may say so by wait_ends(); else who lets it go on says it, or who
-  // sees that it did: `just_now`, or nobody knows when.
+  // The same, and it has waited since before the recording. When it goes on, it may say so by
+  // wait_ends(); else who lets it go on says it, or who sees that it did: `just_now`, or nobody
+  // knows when.
   void (*waits_already)(std::uint32_t thread, const told_wait&);
   void (*goes_on)(std::uint32_t thread, bool just_now);
   // The calling thread lets go of a lock, or posts a semaphore, for which another waits.

@@ -84,6 +84,8 @@ def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
 ):
     """But of a park that is interrupted nobody knows the end."""
     with running(before(newer)) as process, attached(process, tmp_path / "r", len(PLANTED) + 2):
+        # The main thread has the two monitors and the two locks, and waits for nobody.
+        assert sum(bool(each.holders) for each in open_waits(tmp_path / "r")) == 4
         send(process, "x")
         least = int(process.stdout.readline())
         assert process.stdout.readline() == "gone\n"

@@ -180,12 +180,13 @@ std::uint64_t number_of_monitor(JNIEnv* env, jthread thread, const answer& a) {
   return unseen_monitor(env, a.of_class, a.hash, thread).number;
 }
 
-record::told_wait of_monitor(JNIEnv* env, jthread thread, const answer& a, std::uint32_t holder) {
+record::told_wait of_monitor(JNIEnv* env, jthread thread, const answer& a, seen_holder holder) {
   using record::object_kind, record::wait_kind;
   const std::uint64_t number = number_of_monitor(env, thread, a);
   const std::uint32_t stack = stack_of(thread);
   if (a.how == way::monitor)
-    return {wait_kind::mutex, object_kind::mutex, number, stack, holder, false, holder != 0};
+    return {wait_kind::mutex,   object_kind::mutex, number, stack, holder.thread, false,
+            holder.thread != 0, holder.stack};
   if (joins(thread))
     return {wait_kind::join, object_kind::thread, number, stack, 0, a.timed, false};
   return {wait_kind::condition, object_kind::condition, number, stack, 0, a.timed, false};
@@ -195,16 +196,17 @@ record::told_wait of_parking(JNIEnv* env, jthread thread) {
   const jobject on = blocker_of(env, thread);
   const object what = on != nullptr ? blocker(env, on, thread) : parked(env, thread, thread);
   const bool shared = what.wait == record::wait_kind::write && reads(thread);
-  const std::uint32_t holder =
-      on != nullptr && what.has_owner ? holder_of_blocker(env, on, false).thread : 0;
+  const seen_holder holder =
+      on != nullptr && what.has_owner ? holder_of_blocker(env, on, true) : seen_holder{};
   env->DeleteLocalRef(on);
   return {shared ? record::wait_kind::read : what.wait,
           what.kind,
           what.number,
           stack_of(thread),
-          holder,
+          holder.thread,
           false,
-          holder != 0};
+          holder.thread != 0,
+          holder.stack};
 }
 
 bool is_told(const answer& a, bool sees_parks) {
@@ -212,12 +214,12 @@ bool is_told(const answer& a, bool sees_parks) {
   return !a.of_class.empty();
 }
 
-// The kernel's number of the thread that Java calls so.
-std::uint32_t id_of(JNIEnv* env, const std::vector<jthread>& threads,
-                    const std::vector<jlong>& numbers, jlong number) {
+// The thread that Java calls so, which has what another waits for.
+seen_holder holder_called(JNIEnv* env, const std::vector<jthread>& threads,
+                          const std::vector<jlong>& numbers, jlong number) {
   const auto found = std::find(numbers.begin(), numbers.end(), number);
-  if (number <= 0 || found == numbers.end()) return 0;
-  return kernel_id(env, threads[static_cast<std::size_t>(found - numbers.begin())]);
+  if (number <= 0 || found == numbers.end()) return {};
+  return where_is(env, threads[static_cast<std::size_t>(found - numbers.begin())]);
 }
 
 void tell_line(const std::string& line) { recorder->names(line.data(), line.size()); }
@@ -234,10 +236,11 @@ void tell_all(JNIEnv* env, const std::vector<jthread>& threads, bool sees_parks)
     if (!is_told(first[i], sees_parks)) continue;
     ids[i] = id;
     if (ids[i] == 0) continue;
-    recorder->waits_already(ids[i], first[i].how == way::parking
-                                        ? of_parking(env, threads[i])
-                                        : of_monitor(env, threads[i], first[i],
-                                                     id_of(env, threads, numbers, first[i].owner)));
+    recorder->waits_already(ids[i],
+                            first[i].how == way::parking
+                                ? of_parking(env, threads[i])
+                                : of_monitor(env, threads[i], first[i],
+                                             holder_called(env, threads, numbers, first[i].owner)));
   }
   const std::vector<answer> again = all_answers(m, threads);
   const std::scoped_lock lock(table_lock);

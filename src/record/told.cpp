@@ -184,8 +184,11 @@ void waits_already(std::uint32_t thread, const told_wait& told) {
   if (!inside) return;
   const std::uint32_t id = identify_told(told.object, told.address, told.stack);
   const silent_thread other(thread, true);
-  if (thread_state* const t = other.state(); t != nullptr && t->told.start == 0)
-    begin_told(*t, told, id, true);
+  thread_state* const t = other.state();
+  if (t == nullptr || t->told.start != 0) return;
+  begin_told(*t, told, id, true);
+  if (told.holder_stack != 0)
+    write_hold(*t, t->told.start, t->told.start, id, told.holder_stack, told.holder);
 }
 
 void goes_on(std::uint32_t thread, bool just_now) {

@@ -21,6 +21,7 @@ struct told_wait {
   std::uint32_t stack;    // stack id, 0: none
   std::uint32_t holder;   // kernel thread id, 0: not known
   bool timed, has_owner;
+  std::uint32_t holder_stack = 0;  // where that is, of a wait that began before the recording
 };
 
 struct telling {

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from conftest import COMMAND, run_cli
+from kernel_support import functions
 from language_support import KNOWN, VMS, a_java, adds_up
 
 from syncopate.base.errors import Failure
@@ -99,6 +100,8 @@ def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
         ]
         assert wait["count"] == 1, name
         assert least <= wait["total_ns"] <= found["process"]["duration_ns"], name
+    (lock,) = [lock for lock in found["locks"] if lock["name"].startswith("Object at Before.enters")]
+    assert "Before.go" in functions(lock["holders"])
     joined = [lock["waits"]["join"] for lock in found["locks"] if "join" in lock["waits"]]
     assert max(wait["total_ns"] for wait in joined) >= least
     threads = {each["thread"].split("/")[0] for each in found["open_waits"]}

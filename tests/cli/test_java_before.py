@@ -100,7 +100,9 @@ def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
         ]
         assert wait["count"] == 1, name
         assert least <= wait["total_ns"] <= found["process"]["duration_ns"], name
-    (lock,) = [lock for lock in found["locks"] if lock["name"].startswith("Object at Before.enters")]
+    (lock,) = [
+        lock for lock in found["locks"] if lock["name"].startswith("Object at Before.enters")
+    ]
     assert "Before.go" in functions(lock["holders"])
     joined = [lock["waits"]["join"] for lock in found["locks"] if "join" in lock["waits"]]
     assert max(wait["total_ns"] for wait in joined) >= least

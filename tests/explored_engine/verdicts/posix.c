@@ -195,6 +195,24 @@ static void barrier_once(void) {
   pthread_barrier_init(&barrier, NULL, 2);
   run(meets_first, meets_second, NULL);
 }
+// Who has come through first gives the memory back: destruction waits for the others to leave, and
+// only that does.
+static void* waits_once(void* own) {
+  pthread_barrier_wait(own);
+  return NULL;
+}
+static void give_back(int destroys) {
+  pthread_barrier_t* const own = malloc(sizeof *own);
+  pthread_t other;
+  pthread_barrier_init(own, NULL, 2);
+  pthread_create(&other, NULL, waits_once, own);
+  pthread_barrier_wait(own);
+  if (destroys) pthread_barrier_destroy(own);
+  free(own);
+  pthread_join(other, NULL);
+}
+static void barrier_destroyed_at_once(void) { give_back(1); }
+static void barrier_freed_at_once(void) { give_back(0); }
 static void barrier_of_three(void) {
   pthread_barrier_init(&barrier, NULL, 3);
   run(meets_first, meets_second, &value);
@@ -509,6 +527,8 @@ static const struct scenario all[] = {
     {"barrier", barrier_right},
     {"barrier_once", barrier_once},
     {"barrier_of_three", barrier_of_three},
+    {"barrier_destroyed_at_once", barrier_destroyed_at_once},
+    {"barrier_freed_at_once", barrier_freed_at_once},
     {"semaphore", semaphore},
     {"semaphore_tried", semaphore_tried},
     {"semaphore_taken_twice", semaphore_taken_twice},

@@ -347,6 +347,7 @@ bool machine::run_next(int (*program)(), const surroundings& around) {
   if (outcome_ == outcome::cut) ++verdict_.cut;
   if (replay_.is_on() && assumed_.begins_anew() && outcome_ == outcome::redundant) {
     assumed_.has_begun_anew();  // the same schedule, with readers in order, or S of the execution
+    assumed_.forget_endless();
     --verdict_.executions;
     --verdict_.redundant;
     search_.forget();

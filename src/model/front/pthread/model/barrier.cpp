@@ -32,10 +32,11 @@ class gathering {
     model::note_use(&object().count, where_);
     const std::uint32_t count = object().count;
     const bool asks = !ignores_result(where_);
-    return on_engine([&] {
-      const std::uint64_t group = model::arrive(at(&barrier_), count, asks, where_);
-      return model::leave(at(&barrier_), group, count, where_);
-    });
+    const std::uint64_t group =
+        on_engine([&] { return model::arrive(at(&barrier_), count, asks, where_); });
+    // As the C library does on the way out: destruction waits for that, but nobody who frees.
+    model::note_use(&object().count, where_);
+    return on_engine([&] { return model::leave(at(&barrier_), group, count, where_); });
   }
   static void leave() {}
   void await_departures() {

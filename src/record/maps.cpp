@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t most_text = std::size_t{8} << 20;
 constexpr std::size_t most_builds = std::size_t{256} << 10;
 constexpr std::size_t most_pointers = std::size_t{256} << 10;
+// Looked through for pointers: at the end, and while the program waits for it.
+constexpr std::uint64_t most_data = std::uint64_t{64} << 20;
+constexpr std::uint64_t most_meanwhile = std::uint64_t{8} << 20;
 constexpr unsigned most_ranges = 1024;
 
 struct range {
@@ -88,12 +91,12 @@ std::size_t filter(char* text, std::size_t bytes) noexcept {
 // What is said of a snapshot beside its lines.
 class remarks {
  public:
-  remarks(const char* text, std::size_t bytes, bool with_pointers) noexcept
-      : room_(most_builds + (with_pointers ? most_pointers : 0)),
+  remarks(const char* text, std::size_t bytes, std::uint64_t data) noexcept
+      : room_(most_builds + (data != 0 ? most_pointers : 0)),
         text_(static_cast<char*>(sys::pages(room_))) {
     if (text_ == nullptr) return;
     bytes_ = describe_builds(text, bytes, text_, most_builds);
-    if (with_pointers) bytes_ += describe_pointers(text, bytes, text_ + bytes_, most_pointers);
+    if (data != 0) bytes_ += describe_pointers(text, bytes, text_ + bytes_, most_pointers, data);
   }
   ~remarks() { sys::free_pages(text_, room_); }
   remarks(const remarks&) = delete;
@@ -109,8 +112,8 @@ class remarks {
   char* text_;
 };
 
-void write(const char* text, std::size_t bytes, bool with_pointers) noexcept {
-  const remarks more(text, bytes, with_pointers);
+void write(const char* text, std::size_t bytes, std::uint64_t data) noexcept {
+  const remarks more(text, bytes, data);
   const std::size_t all = bytes + more.bytes();
   chunk_header* const chunk = grow(chunk_kind::maps, sizeof *chunk + all, 0);
   if (chunk == nullptr) return;
@@ -120,7 +123,8 @@ void write(const char* text, std::size_t bytes, bool with_pointers) noexcept {
   publish(chunk->used, static_cast<std::uint32_t>(all));
 }
 
-void snapshot_locked(bool with_pointers = false) noexcept {
+// `data`: so many bytes of variables are looked through for what they point to.
+void snapshot_locked(std::uint64_t data = 0) noexcept {
   maps.is_behind = false;
   for (std::size_t size = std::size_t{256} << 10; size <= most_text; size *= 4) {
     auto* text = static_cast<char*>(sys::pages(size));
@@ -131,10 +135,20 @@ void snapshot_locked(bool with_pointers = false) noexcept {
       continue;
     }
     const std::size_t kept = filter(text, bytes);
-    if (kept != 0) write(text, kept, with_pointers);
+    if (kept != 0) write(text, kept, data);
     sys::free_pages(text, size);
     return;
   }
+}
+
+// What a program uses is there by then.
+std::uint64_t first_pointers() noexcept { return milliseconds(100); }
+
+void snapshot_pointers_locked(std::uint64_t now) noexcept {
+  std::uint64_t& interval = maps.pointers_interval;
+  interval = interval == 0 ? first_pointers() : interval * 2;
+  store(maps.next_pointers, now + interval);
+  snapshot_locked(most_meanwhile);
 }
 
 bool is_known(std::uint64_t pc) noexcept {
@@ -153,19 +167,21 @@ void snapshot_maps() noexcept {
 
 void snapshot_maps_last() noexcept {
   if (!maps.lock.try_lock()) return;
-  snapshot_locked(true);
+  snapshot_locked(most_data);
   maps.lock.unlock();
 }
 
 void note_end_of_object() noexcept {
   if (!maps.lock.try_lock()) return;
   const std::uint64_t now = machine::ticks();
-  if (now >= maps.next_pointers) {
-    std::uint64_t& interval = maps.pointers_interval;
-    interval = interval == 0 ? milliseconds(100) : interval * 2;
-    maps.next_pointers = now + interval;
-    snapshot_locked(true);
-  }
+  if (maps.pointers_interval == 0 || now >= maps.next_pointers) snapshot_pointers_locked(now);
+  maps.lock.unlock();
+}
+
+void note_moment(std::uint64_t now) noexcept {
+  if (now < load(maps.next_pointers) || !maps.lock.try_lock()) return;
+  if (maps.next_pointers == 0) store(maps.next_pointers, now + first_pointers());
+  else if (now >= maps.next_pointers) snapshot_pointers_locked(now);
   maps.lock.unlock();
 }
 

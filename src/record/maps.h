@@ -11,8 +11,10 @@ void snapshot_maps() noexcept;
 void snapshot_maps_last() noexcept;
 
 // An object is about to be destroyed, maybe one of many, as of a program that cleans up before it
-// ends: takes the same snapshot, more and more seldom, while variables still point to it.
+// ends: takes the same snapshot while variables still point to it. More and more seldom.
 void note_end_of_object() noexcept;
+// The same, for programs that are killed, or free what is never destroyed. `now` in ticks.
+void note_moment(std::uint64_t now) noexcept;
 
 // A stack with these addresses is new in the record: takes a snapshot when one of them lies in
 // code that the last snapshot did not show. Rate-limited.

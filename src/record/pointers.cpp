@@ -14,7 +14,6 @@ namespace syncopate::record {
 namespace {
 
 constexpr std::size_t piece = 4096;  // as much as copy_memory() takes
-constexpr std::uint64_t most_data = std::uint64_t{64} << 20;
 constexpr std::uint64_t reach = 4096;
 constexpr std::size_t longest_line = 9 + 2 * 17;
 
@@ -86,11 +85,12 @@ area parse_line(const char* at, const char* end) noexcept {
 
 class writer {
  public:
-  writer(char* to, std::size_t room) noexcept
+  writer(char* to, std::size_t room, std::uint64_t most_data) noexcept
       : words_(static_cast<std::uint64_t*>(sys::pages(piece))),  // stacks may be small
         begin_(to),
         at_(to),
-        end_(to + room) {}
+        end_(to + room),
+        left_(most_data) {}
   ~writer() { sys::free_pages(words_, piece); }
   writer(const writer&) = delete;
   writer& operator=(const writer&) = delete;
@@ -120,15 +120,15 @@ class writer {
  private:
   std::uint64_t* words_;
   char *begin_, *at_, *end_;
-  std::uint64_t left_ = most_data;
+  std::uint64_t left_;
 };
 
 }  // namespace
 
-std::size_t describe_pointers(const char* text, std::size_t bytes, char* to,
-                              std::size_t room) noexcept {
+std::size_t describe_pointers(const char* text, std::size_t bytes, char* to, std::size_t room,
+                              std::uint64_t most_data) noexcept {
   const addresses objects;
-  writer out(to, room);
+  writer out(to, room, most_data);
   out.put("pointers ", {machine::ticks()});
   std::uint64_t behind = 0;  // a module's data, where what has no name is its zeroed variables
   for (const char* line = text; line < text + bytes;) {

@@ -12,9 +12,9 @@ namespace syncopate::record {
 // object, or to at most 4,096 bytes before one, a line
 //   pointer AT VALUE
 // all hexadecimal. `text` is as in /proc/self/maps, without most of its anonymous lines. Returns
-// the bytes written to `to`; what finds no room there, and what lies behind the first 64 MiB of
-// data, is left out.
-std::size_t describe_pointers(const char* text, std::size_t bytes, char* to,
-                              std::size_t room) noexcept;
+// the bytes written to `to`; what finds no room there, and what lies behind the first `most_data`
+// bytes of data, whole pages, is left out.
+std::size_t describe_pointers(const char* text, std::size_t bytes, char* to, std::size_t room,
+                              std::uint64_t most_data) noexcept;
 
 }  // namespace syncopate::record

@@ -173,6 +173,7 @@ std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t n
   budget.spend(cost < most ? cost : most);
   t.capture_ticks += cost;
   if (t.capture_ticks > most) tell_capture_ticks(t);
+  note_moment(now);
   return id;
 }
 

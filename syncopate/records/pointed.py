@@ -1,7 +1,7 @@
 """Locks on the heap, by the variables that point to them: an array of locks has no other name.
 
-A record has what variables pointed to at the program's end, and now and then before one was
-destroyed (src/record/pointers.h): the last of that before it was counts. Several locks
+A record has what variables pointed to at the program's end, and now and then before
+(src/record/pointers.h): the last of that before a lock was destroyed counts. Several locks
 of one row are an array where all lie within elements of the pointer's type, at the same place, and
 two of them in neighboring ones: what an allocator gives out one by one lies farther apart.
 """
@@ -22,6 +22,7 @@ from syncopate.symbols.debugmembers import Member, Target
 REACH = 4096  # before the first lock: pointers.h has the same
 POINTER = 8  # bytes
 END = 1 << 64
+_Pointers = list[tuple[int, int]]  # values, and where they are; sorted
 MOST_POINTERS = 8  # looked at for one row: the nearest ones
 
 
@@ -51,17 +52,19 @@ class Pointed:
         if len(locks) < 2:
             return None
         addresses = sorted(lock.address for lock in locks)
-        for begin, at in self._before(addresses[0], locks):
-            found = self._leads(at, begin, addresses[0] - begin, size)
-            if found and _are_elements(addresses, found.target.element):
-                return found
+        for moment in self._moments_of(locks):  # memory may be gone before, without a destroy call
+            for begin, at in _before(moment, addresses[0]):
+                found = self._leads(at, begin, addresses[0] - begin, size)
+                if found and _are_elements(addresses, found.target.element):
+                    return found
         return None
 
     def one(self, lock: Lock, size: int) -> tuple[str, str] | None:
         """What leads to the object that this lock is in, and where its member is declared; of
         several variables the one that says it shortest."""
         ways = []
-        for begin, at in self._before(lock.address, [lock]):
+        latest = next(iter(self._moments_of([lock])), [])
+        for begin, at in _before(latest, lock.address):
             found = self._leads(at, begin, lock.address - begin, size)
             if found and lock.address - begin < found.target.element:
                 inner = found.target.inner
@@ -70,16 +73,10 @@ class Pointed:
                 ways.append((len(way), way, inner.place()))
         return min(ways)[1:] if ways else None
 
-    def _before(self, address: int, locks: Sequence[Lock]) -> list[tuple[int, int]]:
-        """Pointers to at most so far before it, the nearest first: values, and where they are; of
-        the last moment at which all of the locks were there."""
+    def _moments_of(self, locks: Sequence[Lock]) -> list[_Pointers]:
+        """What variables pointed to while all of the locks were there, the latest first."""
         until = min((lock.destroyed_ticks for lock in locks if lock.flags & DESTROYED), default=END)
-        moments = [pointers for ticks, pointers in self._moments if ticks <= until]
-        if not moments:
-            return []
-        end = bisect.bisect_right(moments[-1], (address, END))
-        near = moments[-1][max(0, end - MOST_POINTERS) : end]
-        return [each for each in near[::-1] if address - each[0] <= REACH]
+        return [pointers for ticks, pointers in self._moments[::-1] if ticks <= until]
 
     def _leads(self, at: int, begin: int, offset: int, size: int) -> Found | None:
         where, variable = self._symbols.data_place(at), self._symbols.variable(at)
@@ -103,3 +100,10 @@ class Pointed:
 def _are_elements(addresses: Sequence[int], element: int) -> bool:
     steps = {after - before for before, after in zip(addresses, addresses[1:])}
     return element in steps and not any(step % element for step in steps)
+
+
+def _before(pointers: _Pointers, address: int) -> _Pointers:
+    """Those to at most so far before an address, the nearest first."""
+    end = bisect.bisect_right(pointers, (address, END))
+    near = pointers[max(0, end - MOST_POINTERS) : end]
+    return [each for each in near[::-1] if address - each[0] <= REACH]

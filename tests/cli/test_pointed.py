@@ -3,6 +3,7 @@ looks like one."""
 
 import json
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -143,12 +144,13 @@ int main() {
 }
 
 
-def mutexes(folder, source, *flags) -> list[dict]:
+def mutexes(folder, source, *flags, status=0) -> list[dict]:
     (folder / "held.cpp").write_text(HEAD + source)
     program, record = folder / "held", folder / "record"
     compiler = [shutil.which("g++"), "-std=c++20", "-pthread", *flags]
     subprocess.run([*compiler, "held.cpp", "-o", program], cwd=folder, check=True)
-    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    done = run_cli("record", "-o", record, "--", program)
+    assert done.returncode in (status, 128 - status), done.stderr
     (found,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
     return [each for each in found["locks"] if each["object"] == "mutex" and each["waited_ns"]]
 
@@ -218,6 +220,14 @@ int main() {
     (found,) = json.loads(run_cli("report", "--json", tmp_path / "record").stdout)["records"]
     called = [each["called"] for each in found["locks"] if each["waited_ns"]]
     assert called.index("jobs->filled") >= 20
+
+
+def test_a_program_that_is_killed_has_told_it_before(tmp_path):
+    worst, source = ARRAYS["locks[]"]
+    again = "for (int n = 0; n < 40; n++) by_threads("
+    source = source.replace("by_threads(", again).replace("\n}", "\n  abort();\n}")
+    (row,) = mutexes(tmp_path, source, "-O2", "-g", status=-signal.SIGABRT)
+    assert (row["called"], row["worst"]["called"]) == ("locks[]", worst)
 
 
 def test_one_lock_of_a_static_array_is_called_by_its_number(tmp_path):

@@ -5,9 +5,9 @@ it reads all symbols of a file anew each time that it is started. What the file 
 from __future__ import annotations
 
 import functools
-import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 
 from syncopate.base import boundedtool
@@ -42,13 +42,15 @@ class Slices:
         code = self._bytes(start, stop)
         if not code:
             return ""
-        piece = os.memfd_create("code")
+        how = ["-D", "-b", "binary", "-m", "i386:x86-64", *PLAIN, f"--adjust-vma={start:#x}"]
         try:
-            os.write(piece, code)
-            how = ["-D", "-b", "binary", "-m", "i386:x86-64", *PLAIN, f"--adjust-vma={start:#x}"]
-            return told([self._tool, *how, "--", f"/proc/self/fd/{piece}"], (piece,))
-        finally:
-            os.close(piece)
+            with tempfile.TemporaryFile() as piece:
+                piece.write(code)
+                piece.flush()
+                at = piece.fileno()
+                return told([self._tool, *how, "--", f"/proc/self/fd/{at}"], (at,))
+        except OSError:  # no room
+            return ""
 
     def _bytes(self, start: int, stop: int) -> bytes:
         for offset, address, size, _ in self._loads:

@@ -103,7 +103,13 @@ try_all() { # SYNCOPATE: every command, and what needs a compiler
     rm -f posix.rec*
   done
   echo "passed: $passed programs with $command; not without it:${left_out:- none}"
-  [ "$passed" -gt $((3 * $(echo "$left_out" | wc -w))) ] || fail "too many do not run here"
+  # By older C libraries themselves: to cancel a thread that has ended is an error there, and looking
+  # up a function finds another version.
+  case $(getconf GNU_LIBC_VERSION) in
+    *\ 2.3[0-3]) others=" cond_cancel lookup" ;;
+    *) others= ;;
+  esac
+  [ "$left_out" = "$others" ] || fail "not run here:$left_out; expected:${others:- none}"
 }
 
 python3 -m venv venv

@@ -57,7 +57,7 @@ class budget {
 budget asking;
 
 // Of the wait that the calling thread is in.
-thread_local seen_holder holder __attribute__((tls_model("initial-exec")));
+thread_local seen_holder holder;
 
 }  // namespace
 
@@ -83,12 +83,6 @@ seen_holder holder_of_monitor(JNIEnv* env, jobject monitor) {
 }
 
 namespace {
-
-void note_thread(JNIEnv*, jthread thread) {
-  const auto id = static_cast<std::uintptr_t>(::syscall(SYS_gettid));
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number is what is kept
-  tools->SetThreadLocalStorage(thread, reinterpret_cast<void*>(id));
-}
 
 // Of threads that carry virtual ones the record says once that there are such: what these wait for
 // is not told.
@@ -127,7 +121,8 @@ void JNICALL on_thread_start(jvmtiEnv*, JNIEnv* env, jthread thread) {
   note_carrier(env, thread);
 }
 
-void JNICALL on_thread_end(jvmtiEnv*, JNIEnv*, jthread) {
+void JNICALL on_thread_end(jvmtiEnv*, JNIEnv* env, jthread thread) {
+  forget_thread(env, thread);
   // With the preload library, that one sees it.
   if (recorder == &record::told) recorder->thread_ends();
 }
@@ -266,13 +261,6 @@ jint complain() {
 }
 
 }  // namespace
-
-std::uint32_t kernel_id(JNIEnv* env, jthread thread) {
-  void* kept = nullptr;
-  if (tools->GetThreadLocalStorage(thread, &kept) != JVMTI_ERROR_NONE) return 0;
-  const auto id = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(kept));
-  return id != 0 ? id : id_in_vm(env, thread);
-}
 
 seen_holder where_is(JNIEnv* env, jthread thread) {
   const std::uint64_t begin = now_ns();

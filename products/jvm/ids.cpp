@@ -1,9 +1,17 @@
-// ids.cpp -- see jvm.h. HotSpot exports a table of where the parts of its own structures lie,
-// gHotSpotVMStructs, for its serviceability agent, which reads a VM from outside.
+// ids.cpp -- see jvm.h. Threads that come by have their ids noted, by the number that Java gives
+// each. (JVMTI can keep a word for each thread. But a VM may end by a signal that is asked for that
+// of a thread which begins just then: HotSpot 17 does.) For the others: HotSpot exports a table of
+// where the parts of its own structures lie, gHotSpotVMStructs, for its serviceability agent, which
+// reads a VM from outside.
+#include <syncopate/locks/futex_lock.h>
+
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -63,18 +71,26 @@ bool read(std::uint64_t from, void* to, std::size_t bytes) {
   return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-jfieldID vms_thread(JNIEnv* env) {
+jfieldID field_of_threads(JNIEnv* env, const char* name) {
   const jclass thread = env->FindClass("java/lang/Thread");
-  const jfieldID field = thread != nullptr ? env->GetFieldID(thread, "eetop", "J") : nullptr;
+  const jfieldID field = thread != nullptr ? env->GetFieldID(thread, name, "J") : nullptr;
   env->ExceptionClear();
   return field;
 }
 
-}  // namespace
+constinit futex_lock table_lock;               // (pthread's would be recorded)
+std::unordered_map<jlong, std::uint32_t> ids;  // by Java's numbers
+thread_local jlong noted = 0;
+
+// 0: it has none that can be read.
+jlong number_of(JNIEnv* env, jthread thread) {
+  static const jfieldID field = field_of_threads(env, "tid");
+  return field != nullptr ? env->GetLongField(thread, field) : 0;
+}
 
 std::uint32_t id_in_vm(JNIEnv* env, jthread thread) {
   static const layout where = read_layout(env);
-  static const jfieldID field = vms_thread(env);
+  static const jfieldID field = field_of_threads(env, "eetop");
   if (where.system_thread == 0 || where.id == 0 || field == nullptr) return 0;
   const auto its = static_cast<std::uint64_t>(env->GetLongField(thread, field));
   std::uint64_t system_thread = 0;
@@ -85,6 +101,30 @@ std::uint32_t id_in_vm(JNIEnv* env, jthread thread) {
   char path[48];
   std::snprintf(path, sizeof path, "/proc/self/task/%u", id);
   return ::access(path, F_OK) == 0 ? id : 0;
+}
+
+}  // namespace
+
+std::uint32_t kernel_id(JNIEnv* env, jthread thread) {
+  const jlong number = number_of(env, thread);
+  {
+    const std::scoped_lock lock(table_lock);
+    if (const auto found = ids.find(number); found != ids.end()) return found->second;
+  }
+  return id_in_vm(env, thread);
+}
+
+void note_thread(JNIEnv* env, jthread thread) {
+  const jlong number = number_of(env, thread);
+  if (number == 0 || number == noted) return;
+  noted = number;
+  const std::scoped_lock lock(table_lock);
+  ids[number] = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+void forget_thread(JNIEnv* env, jthread thread) {
+  const std::scoped_lock lock(table_lock);
+  ids.erase(number_of(env, thread));
 }
 
 }  // namespace syncopate::jvm

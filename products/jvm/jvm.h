@@ -23,10 +23,12 @@ extern jvmtiEnv* tools;
 extern const record::telling* recorder;  // the process's own, or ours
 extern std::atomic<bool> recording;
 
-// Kernel thread id of a Java thread; 0: not known.
+// Kernel thread id of a Java thread; 0: not known, as of one that has not run since the agent is
+// here, in a VM that does not describe itself as HotSpot does.
 std::uint32_t kernel_id(JNIEnv*, jthread);
-// Where the VM describes itself, as HotSpot does: of one that has not run since the agent is here.
-std::uint32_t id_in_vm(JNIEnv*, jthread);
+// The calling thread is that one; that one ends.
+void note_thread(JNIEnv*, jthread);
+void forget_thread(JNIEnv*, jthread);
 
 // Who holds what a thread waits for, and where that is meanwhile: a stack id; 0: not known.
 struct seen_holder {

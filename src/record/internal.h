@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include <syncopate/machine.h>
+#include <syncopate/machine/fast_tls.h>
 
 #include "record/recorder.h"
 #include "record/system.h"
@@ -109,7 +110,7 @@ struct thread_local_data {
   bool ended = false;   // thread_end() has run; later events of this thread are not recorded
   bool interpreter_calls = false;  // told.h
 };
-extern thread_local constinit thread_local_data local __attribute__((tls_model("initial-exec")));
+extern thread_local constinit thread_local_data local SYNCOPATE_FAST_TLS;
 
 // Guards one entry into the recorder. False when recording is off, when this thread is inside the
 // recorder already (an interposed call made by our own code, or a signal handler that interrupted

@@ -33,6 +33,7 @@
 #include <cstdint>
 
 #include <syncopate/machine.h>
+#include <syncopate/machine/fast_tls.h>
 
 #include "record/format.h"
 #include "record/usage.h"
@@ -121,7 +122,7 @@ void taken(object_kind, int type, const void* object) noexcept;
 // The calling thread holds a reader-writer lock for reading, or no longer does. Inline, since
 // readers come and go far more often than anybody waits: nearly always the first place is the one.
 // read_held: the places in the thread's entry; null before its first event.
-extern thread_local constinit std::uint64_t* read_held __attribute__((tls_model("initial-exec")));
+extern thread_local constinit std::uint64_t* read_held SYNCOPATE_FAST_TLS;
 void read_begins_elsewhere(std::uint64_t object) noexcept;
 void read_ends_elsewhere(std::uint64_t object) noexcept;
 inline void change_read_held(std::uint64_t from, std::uint64_t to,
@@ -148,7 +149,7 @@ struct measured_holds {
   std::uintptr_t agreed = ~std::uintptr_t{0};  // bits; none under way: all, and `bits` 0
   std::uintptr_t bits = 0;
 };
-extern thread_local constinit measured_holds measured __attribute__((tls_model("initial-exec")));
+extern thread_local constinit measured_holds measured SYNCOPATE_FAST_TLS;
 inline bool may_be_measured(const void* object) noexcept {
   return (reinterpret_cast<std::uintptr_t>(object) & measured.agreed) == measured.bits;
 }
@@ -162,7 +163,7 @@ struct section_gap {
   std::uint32_t id = 0, weight = 0, waits = 0;
   usage used;  // of the thread's life
 };
-extern thread_local constinit section_gap current_gap __attribute__((tls_model("initial-exec")));
+extern thread_local constinit section_gap current_gap SYNCOPATE_FAST_TLS;
 void gap_ends() noexcept;
 inline void next_section(const void* object) noexcept {
   if (__builtin_expect(current_gap.object == object, 0)) gap_ends();
@@ -230,7 +231,7 @@ bool is_used_as_lock(std::uint32_t id) noexcept;
 void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
                    const void* caller) noexcept;
 void got_at_last(const void* object) noexcept;
-extern thread_local constinit const void* trying_for __attribute__((tls_model("initial-exec")));
+extern thread_local constinit const void* trying_for SYNCOPATE_FAST_TLS;
 
 // A section that was tried as a transaction has ended, or has fallen back on its lock: what became
 // of its transactions. Requires: the calling thread is in no transaction.

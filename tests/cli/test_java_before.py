@@ -164,3 +164,16 @@ def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tm
         longest = max((each["waited_ns"] for each in waits), default=0)
         assert longest < found["process"]["duration_ns"] / 2, waits
         assert sum(each["waits"].get("mutex", {}).get("count", 0) for each in found["locks"]) > 50
+
+
+@VMS
+def test_a_vm_is_recorded_again_and_again_while_threads_come_and_go(before, tmp_path, newer):
+    """Each recording loads a copy of the agent; what they need has to last."""
+    with running([*before(newer), "churn"]) as process:
+        for turn in range(15):
+            record = tmp_path / f"r{turn}"
+            done = run_cli("record", "-q", "-p", process.pid, "--for", "200ms", "-o", record)
+            assert (done.returncode, done.stderr) == (0, ""), turn
+            assert process.poll() is None
+    found = told_of(record)
+    assert any(lock["name"].startswith("ReentrantLock at Before.") for lock in found["locks"])

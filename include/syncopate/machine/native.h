@@ -9,6 +9,7 @@
 //        starts others.
 #pragma once
 
+#include <syncopate/machine/fast_tls.h>
 #include <syncopate/machine/htm.h>
 #include <syncopate/machine/nap.h>
 #include <syncopate/machine/poll_rate.h>
@@ -269,7 +270,7 @@ struct thread_identity {
   const volatile std::uint32_t* processor = &unknown_processor;
   std::uint32_t tally = 0;
 };
-inline thread_local constinit thread_identity me [[gnu::tls_model("initial-exec")]];
+inline thread_local constinit thread_identity me SYNCOPATE_FAST_TLS;
 inline constinit std::atomic<bool> fork_handled{false};
 
 // A word in a page that the kernel clears in the child of a fork: tells a child from its parent

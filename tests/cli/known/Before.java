@@ -1,6 +1,6 @@
 // Threads that wait when a recording begins. They go on when a line is read, and print how many
 // nanoseconds later than that at least; with "dead", two of them never do. With "crowd" they wait
-// for each other all the time.
+// for each other all the time; with "churn" they begin and end, too.
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -116,6 +116,31 @@ public class Before {
     System.exit(0);
   }
 
+  static void churns() throws InterruptedException {
+    for (;;) {
+      Thread[] some = new Thread[8];
+      for (int i = 0; i < some.length; ++i)
+        some[i] = start("short", () -> {
+          lock.lock();
+          LockSupport.parkNanos(20_000);
+          lock.unlock();
+          synchronized (monitor) {
+            monitor.wait(1);
+            monitor.notifyAll();
+          }
+        });
+      for (Thread each : some) each.join();
+    }
+  }
+
+  // Threads begin, wait for each other and end all the time.
+  static void churn() throws IOException {
+    for (int i = 0; i < 3; ++i) starts("churns", Before::churns);
+    System.out.println("ready");
+    System.in.read();
+    System.exit(0);
+  }
+
   static void areWaiting() {
     for (Thread each : all)
       while (each.getState() != Thread.State.BLOCKED && each.getState() != Thread.State.WAITING)
@@ -170,6 +195,7 @@ public class Before {
   public static void main(String[] words) throws IOException, InterruptedException {
     if (words.length != 0 && words[0].equals("dead")) dead();
     if (words.length != 0 && words[0].equals("crowd")) crowd();
+    if (words.length != 0 && words[0].equals("churn")) churn();
     starts("interrupted", Before::isInterrupted);
     starts("parks", Before::parks);
     Thread parked = all.get(1);

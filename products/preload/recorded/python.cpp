@@ -106,7 +106,7 @@ struct place {
 constexpr std::uint64_t first_number = std::uint64_t{0x5079} << 48;  // no addresses
 constexpr std::size_t most_places = 8192, place_slots = 2 * most_places;
 constinit futex_lock places_lock;
-constinit place places[place_slots];
+constinit place places[place_slots]{};
 constinit std::size_t places_known = 0;
 
 // ---- what it is called ----

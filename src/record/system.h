@@ -46,7 +46,7 @@ inline bool is_refused(long result) noexcept { return result == -EPERM || result
 inline bool copy_memory(const void* from, void* to, std::size_t bytes) noexcept {
   const iovec into{to, bytes}, out_of{const_cast<void*>(from), bytes};
   long got = call(SYS_process_vm_readv, process_id(), &into, 1, &out_of, 1, 0);
-  int ends[2];
+  int ends[2]{-1, -1};
   if (is_refused(got) && call(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK) == 0) {
     got = call(SYS_write, ends[1], from, bytes);
     if (got > 0) got = read(ends[0], to, static_cast<std::size_t>(got));

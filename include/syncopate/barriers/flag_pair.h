@@ -41,7 +41,7 @@ class flag_pair {
   void check_invariants() const noexcept {
     const std::uint64_t last = arrivals_[0].value;
     assert(arrivals_[1].value == last);
-    for (const auto& its : flags_)
+    for ([[maybe_unused]] const auto& its : flags_)
       for (std::uint64_t episode = last - (last > 0 ? 1 : 0); episode <= last; ++episode)
         assert(its[episode % 2].value.load(std::memory_order_relaxed) == episode);  // I1 [X]
   }

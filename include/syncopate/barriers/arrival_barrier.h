@@ -53,10 +53,10 @@ class arrival_barrier {
 
   // Asserts the invariants. Requires: nobody is in it.
   void check_invariants() const noexcept {
-    const std::uint64_t arrived = arrived_.load(std::memory_order_relaxed);  // [X]
-    assert(arrived % count_ == 0);                                           // I1
-    assert((passed_.load(std::memory_order_relaxed) & ~parked) ==            // [X]
-           static_cast<std::uint32_t>(arrived / count_) * step);             // I2
+    [[maybe_unused]] const std::uint64_t arrived = arrived_.load(std::memory_order_relaxed);  // [X]
+    assert(arrived % count_ == 0);                                                            // I1
+    assert((passed_.load(std::memory_order_relaxed) & ~parked) ==                             // [X]
+           static_cast<std::uint32_t>(arrived / count_) * step);                              // I2
   }
 
  private:

@@ -93,7 +93,8 @@ class auto_barrier {
 
   // Asserts the invariants. Requires: nobody is in it.
   void check_invariants() const noexcept {
-    const std::uint64_t arrived = arrived_.value.load(std::memory_order_relaxed);         // [X]
+    [[maybe_unused]] const std::uint64_t arrived =
+        arrived_.value.load(std::memory_order_relaxed);                                   // [X]
     if (count_ == 2) return flags_.check_invariants();                                    // I1
     assert(arrived % count_ == 0);                                                        // I2
     assert(count_ <= few || released_.value.load(std::memory_order_relaxed) == arrived);  // I2 [X]

@@ -102,7 +102,7 @@ class fork_join {
 
   // The master's. Asserts the invariants. Requires: join() has returned since the last fork().
   void check_invariants() const noexcept {
-    const std::uint64_t arrived =
+    [[maybe_unused]] const std::uint64_t arrived =
         arrived_[alone() ? region_ % 2 : 0].value.load(std::memory_order_relaxed);   // [X]
     assert(arrived == region_ * (alone() ? 1 : members_));                           // I2
     assert(starts_[region_ % 2].region.load(std::memory_order_relaxed) == region_);  // I1 [X]

@@ -14,7 +14,6 @@ import json
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -39,9 +38,10 @@ from interleaved import (
 )
 from servers import LOOPBACK, ServerError, require
 
+from syncopate.base import ending
+
 LOAD_PLACES = ["build/bin", "build/bench", "build/release/bench"]
 SYSTEM_PYTHON = "/usr/bin/python3"
-TERMINATED = 128 + signal.SIGTERM
 
 
 class WorkloadError(Exception):
@@ -67,22 +67,26 @@ def run(command, environment=None, timeout=120.0, capture=True):
     Raises WorkloadError.
     """
     start = time.monotonic()
-    try:
-        done = subprocess.run(
+    with ending.later():  # an end in the middle of it would leave a process nobody knows
+        process = subprocess.Popen(
             [str(word) for word in command],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if capture else subprocess.DEVNULL,
             stderr=subprocess.STDOUT if capture else subprocess.PIPE,
-            timeout=timeout,
-            check=False,
         )
-    except subprocess.TimeoutExpired as error:
-        raise WorkloadError(f"{command[0]}: not done after {timeout:.0f} s") from error
-    output = (done.stdout or done.stderr or b"").decode(errors="replace")
-    if done.returncode != 0:
+    with process:
+        try:
+            texts = process.communicate(timeout=timeout)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise WorkloadError(f"{command[0]}: not done after {timeout:.0f} s") from error
+            raise
+    output = (texts[0] or texts[1] or b"").decode(errors="replace")
+    if process.returncode != 0:
         last = output.strip().splitlines()[-1:] or ["no message"]
-        raise WorkloadError(f"{command[0]}: exit status {done.returncode}: {last[0]}")
+        raise WorkloadError(f"{command[0]}: exit status {process.returncode}: {last[0]}")
     return output, time.monotonic() - start
 
 
@@ -298,7 +302,7 @@ def complain(line):
 
 def main():
     arguments = parse_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds: servers are stopped
+    ending.as_interrupts()  # unwinds: servers are stopped
     rows = []
     try:
         texts = arguments.configs.split(",")
@@ -310,9 +314,9 @@ def main():
     except (ConfigurationError, WorkloadError, OSError) as error:
         complain(error)
         return 2
-    except (KeyboardInterrupt, SystemExit) as stop:
+    except KeyboardInterrupt:
         complain("stopped before its end" + (", after these:" if rows else ""))
-        return stop.code if isinstance(stop, SystemExit) else 130
+        return ending.status()
     finally:
         if rows:
             print(as_table(rows, arguments.configurations), flush=True)

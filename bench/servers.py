@@ -9,9 +9,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from syncopate.base import ending
 
 LOOPBACK = "127.0.0.1"
 
@@ -77,7 +82,8 @@ class Server:
 
     def _start(self):
         self.port = free_port()
-        with open(self.log, "wb") as log:
+        # (An end in the middle of it would leave a process nobody knows.)
+        with open(self.log, "wb") as log, ending.later():
             self.process = subprocess.Popen(
                 self.command_for(self.port),
                 env=self.environment,

@@ -88,12 +88,20 @@ class JvmRecorder:
         try:
             shutil.copyfile(paths.require(paths.JVM_AGENT), self._copy)
             os.chmod(self._copy, 0o755)
-            self._load(f"record={record}")
-            self._wait_for(record)
+            self._begin(record)
             self._until = None if lasts is None else time.monotonic() + lasts
         except BaseException:
             self._remove()
             raise
+
+    def _begin(self, record: str) -> None:
+        try:
+            self._load(f"record={record}")
+        except Failure:
+            # What there is of the record, of a VM that ended before it could answer, is one.
+            if not os.path.exists(record) or os.path.exists(f"/proc/{self._process}/exe"):
+                raise
+        self._wait_for(record)
 
     def _load(self, options: str) -> None:
         path = os.path.join(MEETING_FOLDER, os.path.basename(self._copy))  # as the VM sees it
@@ -107,6 +115,8 @@ class JvmRecorder:
             time.sleep(0.02)
         if lines[0] != "0" or code not in ("", "0"):
             why = "it cannot write the record" if code == "4" else (code or lines[0])
+            if not why:
+                raise Failure(f"the Java VM {self._process} ended before it answered", FAILED)
             raise Failure(f"the Java VM {self._process} did not take the agent: {why}", FAILED)
 
     def _wait_for(self, record: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -12,6 +13,7 @@ from kernel_support import functions
 from language_support import KNOWN, VMS, a_java, adds_up
 
 from syncopate.base.errors import Failure
+from syncopate.launch import jvm
 from syncopate.records import openwaits
 from syncopate.records.recordfile import Record
 
@@ -123,6 +125,38 @@ def test_a_deadlock_that_is_there_already_is_named(before, tmp_path, newer, kill
     (deadlock,) = found["deadlocks"]
     assert {each.split("/")[0] for each in deadlock["threads"]} == {"one", "other"}
     assert text.count("waits for Object at Before.holdsOne") == 2
+
+
+# It begins the record that it is asked for, or not, and is killed before it answers.
+IS_KILLED = """
+import os, signal, socket, sys
+path = f"/tmp/.java_pid{os.getpid()}"
+with socket.socket(socket.AF_UNIX) as listens:
+    listens.bind(path)
+    listens.listen()
+    print("ready", flush=True)
+    to = listens.accept()[0]
+    os.unlink(path)
+    asked = to.recv(4096).split(b"\\0")
+    if sys.argv[1] == "True":
+        open(asked[4].partition(b"=")[2], "x").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_vm_that_is_killed_before_it_answers_may_have_begun_its_record(tmp_path, begins):
+    with subprocess.Popen(
+        [sys.executable, "-c", IS_KILLED, str(begins)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        if begins:
+            jvm.JvmRecorder(process.pid, str(tmp_path / "r"), None, False).wait()
+        else:
+            with pytest.raises(
+                Failure, match=f"the Java VM {process.pid} ended before it answered"
+            ):
+                jvm.JvmRecorder(process.pid, str(tmp_path / "r"), None, False)
 
 
 @VMS

@@ -12,8 +12,6 @@
 #include <string>
 
 #include <dlfcn.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "jvm.h"
 
@@ -59,9 +57,7 @@ budget asking;
 // Of the wait that the calling thread is in.
 thread_local seen_holder holder;
 
-}  // namespace
-
-seen_holder holder_of_monitor(JNIEnv* env, jobject monitor) {
+seen_holder holder_of(JNIEnv* env, jobject monitor) {
   const std::uint64_t begin = now_ns();
   if (!asking.allows(begin)) return {};
   seen_holder found;
@@ -81,8 +77,6 @@ seen_holder holder_of_monitor(JNIEnv* env, jobject monitor) {
   asking.spend(now_ns() - begin);
   return found;
 }
-
-namespace {
 
 // Of threads that carry virtual ones the record says once that there are such: what these wait for
 // is not told.
@@ -132,7 +126,7 @@ void JNICALL on_contended(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on) {
   note_thread(env, thread);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
   const object what = monitor(env, on);
-  holder = stack != 0 ? holder_of_monitor(env, on) : seen_holder{};
+  holder = stack != 0 ? holder_of(env, on) : seen_holder{};
   recorder->wait_begins({record::wait_kind::mutex, record::object_kind::mutex, what.number, stack,
                          holder.thread, false, holder.thread != 0});
 }
@@ -142,17 +136,14 @@ void JNICALL on_entered(jvmtiEnv*, JNIEnv*, jthread, jobject) {
   recorder->wait_ends(late, holder.thread, holder.stack);
 }
 
-}  // namespace
-
-bool is_join(JNIEnv* env, jobject on, jthread by) {
+// Whether it is Thread.join(), which is made of Object.wait().
+bool is_join(JNIEnv* env, jobject on) {
   static const jclass of = [env] {
     const jclass local = env->FindClass("java/lang/Thread");
     return static_cast<jclass>(env->NewGlobalRef(local));
   }();
-  return env->IsInstanceOf(on, of) && joins(by);
+  return env->IsInstanceOf(on, of) && joins();
 }
-
-namespace {
 
 // Of Object.wait(), and of what is made of it.
 void JNICALL on_wait(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on, jlong timeout) {

@@ -111,7 +111,10 @@ std::uint32_t kernel_id(JNIEnv* env, jthread thread) {
     const std::scoped_lock lock(table_lock);
     if (const auto found = ids.find(number); found != ids.end()) return found->second;
   }
-  return id_in_vm(env, thread);
+  const std::uint32_t id = id_in_vm(env, thread);
+  if (id == 0 || number == 0) return id;
+  const std::scoped_lock lock(table_lock);  // each unpark of it may ask again
+  return ids[number] = id;
 }
 
 void note_thread(JNIEnv* env, jthread thread) {

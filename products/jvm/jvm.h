@@ -36,7 +36,6 @@ struct seen_holder {
 };
 // Its stack only while the time that such questions take allows it.
 seen_holder where_is(JNIEnv*, jthread holder);
-seen_holder holder_of_monitor(JNIEnv*, jobject);
 // Of what a thread parks for, by what that says itself. The holder's stack if it is wanted.
 seen_holder holder_of_blocker(JNIEnv*, jobject, bool with_stack);
 
@@ -66,8 +65,6 @@ std::uint32_t stack_of(jthread, int skip = 0);
 // called of Java's own; whether for a thread to end.
 bool reads(jthread = nullptr);
 bool joins(jthread = nullptr);
-// Whether a wait for that object's monitor, as by Object.wait(), is Thread.join().
-bool is_join(JNIEnv*, jobject on, jthread = nullptr);
 // What a thread says that it parks for; nullptr: nothing.
 jobject blocker_of(JNIEnv*, jthread);
 // Whether it lets go of such an object as it wakes another that waits for it. Who takes one that is

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -31,7 +32,8 @@ PLANTED = {"Object at Before.entersMonitor": "mutex",
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):
     folder = tmp_path_factory.mktemp("before")
-    subprocess.run(["javac", "-g", "-d", folder, KNOWN / "Before.java"], check=True)
+    sources = [KNOWN / "Before.java", KNOWN / "Edges.java"]
+    subprocess.run(["javac", "-g", "-d", folder, *sources], check=True)
     return lambda newer, *options: [a_java(newer), "-Xmx64m", *options, "-cp", folder, "Before"]
 
 
@@ -171,6 +173,38 @@ def test_a_vm_that_checks_native_code_finds_nothing_wrong(before, tmp_path, newe
         send(process, "xx")
         said = process.stdout.read()
     assert "native method" not in said and "FATAL" not in said, said[:1000]
+
+
+def edges_by_the_vm(java, process: int) -> set[tuple[str, str | None]]:
+    """Which of the threads t0, t1, ... waits for which, as the VM prints it itself."""
+    command = [java.with_name("jcmd"), str(process), "Thread.print", "-l"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    owners, waits = {}, {}
+    for block in re.split(r'\n(?=")', text):
+        if thread := re.match(r'"(t\d+)"', block):
+            owned = r"(?:- locked|Locked ownable synchronizers:\n\s+-) <(0x\w+)>"
+            owners.update(dict.fromkeys(re.findall(owned, block), thread[1]))
+            if wanted := re.search(r"(?:waiting to lock|parking to wait for) +<(0x\w+)>", block):
+                waits[thread[1]] = wanted[1]
+    return {(thread, owners.get(wanted)) for thread, wanted in waits.items()}
+
+
+@VMS
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_who_waits_for_whom_is_as_the_vm_says_itself(before, tmp_path, newer, seed):
+    with running([*before(newer)[:-1], "Edges", str(seed)]) as process:
+        truth = edges_by_the_vm(a_java(newer), process.pid)
+        done = run_cli("record", "-q", "-p", process.pid, "--for", "1ms", "-o", tmp_path / "r")
+        assert (done.returncode, done.stderr) == (0, "")
+    record = Record(str(tmp_path / "r"))
+    names = {each.id: each.name for each in record.threads()}
+    found = {
+        (names[each.thread], names[each.holders[0].thread] if each.holders else None)
+        for each in open_waits(tmp_path / "r")
+        if re.fullmatch(r"t\d+", names[each.thread])
+    }
+    assert len(truth) > 2
+    assert found == truth
 
 
 @VMS

@@ -379,7 +379,7 @@ def test_signals_read_as_a_file_and_of_children(program):
 
 def test_a_signal_without_a_handler_ends_the_program(program):
     done = run(program, "default")
-    assert done.returncode == 128 + 14
+    assert done.returncode == -14
     assert "syncopate: the program was ended by signal 14 (Alarm clock)" in done.stderr
     assert "simulated time: 0.002" in done.stderr
 

@@ -127,6 +127,7 @@ bool take_any(unsigned thread, signal_bits which, kept_signal& taken) {
   std::snprintf(line, sizeof line, "syncopate: the program was ended by signal %d (%s)", signal,
                 sigdescr_np(signal) != nullptr ? sigdescr_np(signal) : "real-time");
   flushes_streams = false;
+  ended_by = signal;
   engine::finish(engine::end::abort, 128 + signal, line, nullptr);
 }
 

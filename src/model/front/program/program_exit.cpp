@@ -7,10 +7,12 @@
 
 #include <unistd.h>
 
+#include "model/front/compiler/critical_sections.h"
 #include "model/front/engine.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/client.h"
 #include "model/front/program/identity.h"
+#include "model/front/pthread/real.h"
 #include "model/front/threads/thread_exit.h"
 
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
@@ -51,6 +53,34 @@ void run_handlers_of(void* library, bool quick = false) {
 
 constexpr int aborted = 128 + SIGABRT;
 
+void unblock(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  SYNCOPATE_REAL(pthread_sigmask)(SIG_UNBLOCK, &set, nullptr);
+}
+
+bool handles_abort() {
+  struct sigaction how {};
+  return engine::has_signals() && SYNCOPATE_REAL(sigaction)(SIGABRT, nullptr, &how) == 0 &&
+         ((how.sa_flags & SA_SIGINFO) != 0 ||
+          (how.sa_handler != SIG_DFL && how.sa_handler != SIG_IGN));
+}
+
+// The program's handler of SIGABRT, which may jump back into it, comes first, also where the signal
+// is blocked.
+[[noreturn]] void abort_with(engine::end how, const char* message, engine::place where) {
+  if (handles_abort()) {
+    end_transaction("abort", where);
+    if (message != nullptr) ::dprintf(STDERR_FILENO, "%s\n", message);
+    message = nullptr;
+    unblock(SIGABRT);
+    SYNCOPATE_REAL(raise)(SIGABRT);
+  }
+  ended_by = SIGABRT;
+  end_program(how, aborted, message, where);
+}
+
 [[noreturn]] void fail_check(const char* what, const char* file, unsigned line,
                              const char* function, engine::place where) {
   static char message[1024];
@@ -59,10 +89,16 @@ constexpr int aborted = 128 + SIGABRT;
     std::snprintf(message, sizeof message, "%s:%u: %s: Assertion `%s' failed.", file, line,
                   function != nullptr ? function : "?", what);
   }
-  end_program(engine::end::failed_check, aborted, message, where);
+  abort_with(engine::end::failed_check, message, where);
 }
 
 }  // namespace
+
+void end_process_by(int number) {
+  SYNCOPATE_REAL(signal)(number, SIG_DFL);
+  unblock(number);
+  SYNCOPATE_REAL(raise)(number);
+}
 
 void run_exit_handlers() {
   run_local_destructors();
@@ -146,7 +182,7 @@ SYNCOPATE_EXPORT void abort() noexcept {
   if (!in_program()) {
     REAL_NORETURN(abort);
   }
-  end_program(engine::end::abort, aborted, "the program called abort()", SYNCOPATE_CALLER);
+  abort_with(engine::end::abort, "the program called abort()", SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT void __assert_fail(const char* what, const char* file, unsigned line,

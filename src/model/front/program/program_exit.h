@@ -20,6 +20,11 @@ void run_exit_handlers();
 // Not once it has ended by _exit(), abort() or the like: what its streams hold is lost then.
 inline constinit bool flushes_streams = true;
 
+// By which signal it has ended, or 0: the process ends by it, too, once the report is written.
+inline constinit int ended_by = 0;
+// Does so; returns where the signal does not end the process.
+void end_process_by(int number);
+
 // For program_image.h.
 std::vector<exit_handler>& exit_handlers();
 

@@ -147,6 +147,7 @@ int start_machine(int count, char** given, char**) {
   const int status = status_with_client(engine::run(run_program));
   // Handlers that are left belong to a program that was stopped; its state may be anything.
   exit_handlers().clear();
+  if (ended_by != 0 && !engine::runs_again()) end_process_by(ended_by);
   // What it has written and not flushed is lost, as in a child of fork() it must be.
   if (!flushes_streams && !engine::runs_again()) ::_exit(status);
   return status;

@@ -16,10 +16,12 @@
 
 #include <cerrno>
 #include <csetjmp>
+#include <csignal>
 #include <cstdlib>
 
 #include "model/front/libc/call_memory.h"
 #include "model/front/program/layout.h"
+#include "model/front/program/program_exit.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/real.h"
@@ -51,8 +53,9 @@ _Unwind_Reason_Code stop_at(int /*version*/, _Unwind_Action actions, _Unwind_Exc
 }
 
 void not_rethrown(_Unwind_Reason_Code, _Unwind_Exception*) {
+  ended_by = SIGABRT;
   on_engine([] {
-    engine::finish(engine::end::abort, 128 + 6,
+    engine::finish(engine::end::abort, 128 + SIGABRT,
                    "a catch (...) block did not rethrow while its thread was leaving", nullptr);
   });
 }

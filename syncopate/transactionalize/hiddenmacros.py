@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from syncopate.transactionalize.ctext import CText, without_comments
 from syncopate.transactionalize.definitions import MACRO
-from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template
+from syncopate.transactionalize.lockcalls import LOCK, TIMED, Template, bare
 from syncopate.transactionalize.macros import nowhere_defined
-from syncopate.transactionalize.wrapped import bare
 from syncopate.transactionalize.wrappers import Written
 
 _WORD = re.compile(r"\b([A-Za-z_]\w*)(\s*\()?")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from syncopate.transactionalize.ctext import CText
+
 LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
 TRYLOCK = "pthread_mutex_trylock"
 BUSY = r"(?:(?:!=\s*0|==\s*EBUSY)\s*)?"  # behind a trylock: it failed
@@ -15,11 +17,33 @@ CAST = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)\s*")
 _DECLARES = r"\b(?:%s)\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);"
 TYPES = ("pthread_mutex_t", "pthread_rwlock_t", "pthread_spinlock_t", "pthread_cond_t")
 LOCK_TYPES = TYPES[:3]
+# Brackets around a name or a path; not those of a call, nor of a cast, which something follows.
+_NEEDLESS = re.compile(
+    r"(?<![\w\])])\s*\(\s*([A-Za-z_]\w*(?:(?:->|\.)\w+|\[\w+\])*)\s*\)(?=\s*(?:->|[.\[),]|$))"
+)
 
 
 def declarations_of(*types: str) -> re.Pattern:
     """Matches what declares something of these types; its group is all that it declares."""
     return re.compile(_DECLARES % "|".join(types))
+
+
+def bare(argument: str) -> str:
+    """Without brackets around all of it: lock and unlock are to be of the same expression."""
+    while argument.startswith("(") and CText("", argument).closing(0) == len(argument) - 1:
+        argument = argument[1:-1].strip()
+    return argument
+
+
+def plain(mutex: str) -> str:
+    """Without brackets that change nothing, as macros have them: `&((a)->m)` is `&a->m`. Lock and
+    unlock are to be of the same expression."""
+    before = None
+    while mutex != before:
+        before, mutex = mutex, _NEEDLESS.sub(r"\1", bare(mutex))
+        if mutex.startswith("&"):
+            mutex = "&" + bare(mutex[1:].strip())
+    return mutex
 
 
 @dataclass(frozen=True)
@@ -40,7 +64,7 @@ class Template:
             plain = not match.group(2) or re.fullmatch(r"[\w.\[\]]+(?:->[\w.\[\]]+)*", argument)
             return (argument if plain else f"({argument})") + match.group(2)
 
-        return re.sub(r"(?<!->)(?<!\.)\b([A-Za-z_]\w*)((?:->|\.)?)", one, self.mutex)
+        return plain(re.sub(r"(?<!->)(?<!\.)\b([A-Za-z_]\w*)((?:->|\.)?)", one, self.mutex))
 
 
 PTHREAD = {name: Template(name, ("mutex",), "mutex") for name in (LOCK, UNLOCK, TRYLOCK)}

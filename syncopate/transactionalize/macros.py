@@ -7,8 +7,8 @@ import re
 
 from syncopate.transactionalize.ctext import CText, without_comments
 from syncopate.transactionalize.definitions import MACRO
-from syncopate.transactionalize.lockcalls import PTHREAD, TRYLOCK, TYPES, Names, Template
-from syncopate.transactionalize.wrapped import CALL, bare, checked_operation, unwrapped
+from syncopate.transactionalize.lockcalls import PTHREAD, TRYLOCK, TYPES, Names, Template, bare
+from syncopate.transactionalize.wrapped import CALL, checked_operation, unwrapped
 
 _UNDEFINED = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
 _IN_BRACKETS = [  # a call; one that is compared, of which nothing is negated

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.lockcalls import CAST
-from syncopate.transactionalize.wrapped import bare
+from syncopate.transactionalize.lockcalls import CAST, bare
 
 OPTIONS = ("-fsyntax-only", "-Wincompatible-pointer-types", "-fdiagnostics-plain-output")
 _ASKED = "syncopate_owner_"

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.lockcalls import BUSY, LOCK, PTHREAD, TRYLOCK, Names, Template
+from syncopate.transactionalize.lockcalls import (
+    BUSY,
+    LOCK,
+    PTHREAD,
+    TRYLOCK,
+    Names,
+    Template,
+    bare,
+)
 
 _POLITE = (
     r"(?:(?:sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause|__builtin_ia32_pause)"
@@ -147,10 +155,3 @@ def _unwrapped_test(test: str) -> str:
 
 def _arguments(brackets: str) -> list[str]:
     return [bare(argument) for argument in CText("", brackets).arguments(0)]
-
-
-def bare(argument: str) -> str:
-    """Without brackets around all of it: lock and unlock are to be of the same expression."""
-    while argument.startswith("(") and CText("", argument).closing(0) == len(argument) - 1:
-        argument = argument[1:-1].strip()
-    return argument

@@ -19,11 +19,12 @@ from syncopate.transactionalize.lockcalls import (
     TYPES,
     Names,
     Template,
+    bare,
     declarations_of,
+    plain,
 )
 from syncopate.transactionalize.macros import Macros
 from syncopate.transactionalize.wrapped import (
-    bare,
     checked_operation,
     is_tried,
     operation_of,
@@ -304,16 +305,17 @@ def _write(
 ) -> tuple[str, list[Substitution]]:  # fmt: skip
     """`results`: whether what locks return can only be 0. `stands_for`: what macros around calls,
     or for declarations, come to, by where they stand."""
+    known = {**PTHREAD, **known}
     spelt = [
         re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
         for name in sorted(known, key=len, reverse=True)
     ]
-    patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("] if known else []
+    patterns = [rf"(?<![\w.>])({'|'.join(spelt)})\s*\("]
     macros = {re.compile(r"\w+").match(text.code, at)[0] for at in stands_for}
     patterns += [rf"(?P<macro>\b(?:{'|'.join(sorted(macros)) or '(?!)'})\b)"]
     patterns += [rf"(?<![\w.>])(?<!struct )(?:{'|'.join(sorted(types))})\b"] if types else []
     patterns += [rf"\b(?:{'|'.join(sorted(variables))})\b"] if variables else []
-    calls = "|".join([*spelt, *PTHREAD, "pthread_cond_\\w+"])
+    calls = "|".join([*spelt, "pthread_cond_\\w+"])
     void = r"(?P<ignored>\([ \t]*void[ \t]*\)[ \t]*)"
     patterns.append(rf"(?<=[;{{}}:)])(?:\s*){void}(?=(?:{calls})\s*\()")
     stored = r"(?P<stored>(?:int[ \t]+)?\w+[ \t]*=[ \t]*)" if results else "(?P<stored>(?!))"
@@ -352,9 +354,11 @@ def _write(
             given = text.arguments(match.end() - 1)
             if len(given) < len(template.parameters):
                 continue  # another function of that name
-            given = [_renamed(argument, variables) for argument in given]
+            given = [_renamed(plain(argument), variables) for argument in given]
             by = f"{template.function}({_renamed(template.over(given), variables)})"
             by = f"!{by}" if template.negated else by
+            if by == text.text[start:end]:
+                continue
         was = text.text[start:end]
         by = by[:-1] + "\n" * (was.count("\n") - by.count("\n")) + by[-1:]  # lines stay
         length += start - at

@@ -304,3 +304,36 @@ def test_a_structure_is_one_under_all_its_names(tmp_path, stays, flags):
     assert sections == {
         "tagged.lock": of_it, "other.lock": (1, 1), "untagged_t.lock": (2, 2),
     }, done.stderr  # fmt: skip
+
+
+BRACKETS = """\
+#include <pthread.h>
+struct account { pthread_mutex_t m, each[3]; int n; } one;
+pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+int n;
+#define GIVE(m) pthread_mutex_unlock(&(m))
+#define OF(a) (&((a)->m))
+void named(void) { pthread_mutex_lock(&guard); n++; GIVE(guard); }
+void plain(void) { pthread_mutex_lock(&(guard)); n++; pthread_mutex_unlock(&guard); }
+void tried(void) { while (pthread_mutex_trylock(&(guard)) != 0) ; n++; GIVE(guard); }
+void member(struct account *a) {
+  pthread_mutex_lock(&a->m); a->n++; GIVE((a)->m);
+  pthread_mutex_lock((&a->m)); a->n++; pthread_mutex_unlock(&(a->m));
+  pthread_mutex_lock(&(a->each[1])); a->n++; pthread_mutex_unlock(&(a)->each[1]);
+  pthread_mutex_lock(&(*a).m); a->n++; pthread_mutex_unlock(&(*a).m);
+}
+void cast(void *p) {
+  pthread_mutex_lock(&((struct account *)p)->m);
+  n++;
+  pthread_mutex_unlock(&(((struct account *)p)->m));
+}
+"""
+
+
+def test_brackets_around_a_name_make_no_other_lock(tmp_path):
+    (tmp_path / "brackets.c").write_text(BRACKETS)
+    done = transactionalize("--json", tmp_path / "left.json", tmp_path / "brackets.c")
+    locks = json.loads((tmp_path / "left.json").read_text())["locks"]
+    counts = {name: (of["rewritten"], of["sections"]) for name, of in locks.items()}
+    assert counts == {"guard": (3, 3), "account.m": (4, 4), "account.each": (1, 1)}, done.stderr
+    assert done.returncode == 0

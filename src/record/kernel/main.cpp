@@ -36,7 +36,9 @@ constexpr std::uint64_t millisecond = 1'000'000, second = 1000 * millisecond;
 constexpr int between_polls = 10;                          // milliseconds
 constexpr std::uint64_t between_looks = 20 * millisecond;  // at waits that last
 constexpr std::uint64_t looks_take_at_most = 800;          // one part in so many of the time
-constexpr std::uint64_t stacks_a_second = 500;
+// Of waits that are chosen by chance: many until the first so many stacks have been copied, of both
+// who waits and who wakes; their unwinding is most of what a recording costs.
+constexpr std::uint64_t stacks_a_second = 100, first_stacks = 2000, first_stacks_a_second = 500;
 constexpr std::uint64_t last_ones_end_within = 200 * millisecond;
 constexpr int ahead_of_programs = -10;  // niceness
 constexpr std::uint32_t longest_period = 32768;
@@ -259,7 +261,7 @@ void recorder::read_blocked() {
   }
 }
 
-// So many waits that only some have their stacks copied: not more than stacks_a_second.
+// So many waits that only some have their stacks copied.
 void recorder::adapt(std::uint64_t now) {
   kernel_controls& controls = side_.controls();
   // Soon where all are copied still: a program may wait often from its start.
@@ -267,7 +269,9 @@ void recorder::adapt(std::uint64_t now) {
   if (now - adapted_at_ < pause) return;
   const std::uint64_t waits = waits_ + controls.lost_waits;
   const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
-  const std::uint64_t period = std::clamp<std::uint64_t>(rate / stacks_a_second, 1, longest_period);
+  const std::uint64_t wanted =
+      controls.stacks_taken < first_stacks ? first_stacks_a_second : stacks_a_second;
+  const std::uint64_t period = std::clamp<std::uint64_t>(rate / wanted, 1, longest_period);
   controls.period = static_cast<std::uint32_t>(period);
   if (period > 1)
     for (const auto& [id, process] : processes_) process->file().set_flag(sampled);

@@ -178,6 +178,8 @@ bool unwinder::refresh() {
   callbacks::current = nullptr;
   trails_.clear();
   functions_.clear();
+  names_.clear();
+  jumps_.clear();
   trail_count_ = 0;
   return true;
 }
@@ -331,15 +333,11 @@ const std::string& unwinder::function(std::uint64_t address) {
 std::string unwinder::find_function(std::uint64_t address) {
   Dwfl_Module* module = dwfl_addrmodule(dwfl_, address - 1);
   if (module == nullptr) return "";
-  GElf_Off inside = 0;
-  GElf_Sym symbol{};
-  const char* name =
-      dwfl_module_addrinfo(module, address - 1, &inside, &symbol, nullptr, nullptr, nullptr);
-  // Without a symbol of its own, an address gets that before it.
-  const bool is_in_it = name != nullptr && (symbol.st_size == 0 || inside < symbol.st_size);
-  if (is_in_it && symbol.st_size != 0) return name;
+  const function_names& names = names_.try_emplace(module, module).first->second;
+  const function_names::found known = names.at(address - 1);
+  if (known.is_sized) return known.name;
   const std::string found = by_jumps(module, address - 1);
-  return found.empty() && is_in_it ? name : found;
+  return found.empty() && known.name != nullptr ? known.name : found;
 }
 
 bool unwinder::knows(std::uint64_t address) const {

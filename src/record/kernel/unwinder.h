@@ -15,6 +15,7 @@
 #include <elfutils/libdwfl.h>
 #include <sys/types.h>
 
+#include "record/kernel/function_names.h"
 #include "record/kernel/kernel_events.h"
 
 namespace syncopate::record::kernel {
@@ -71,8 +72,8 @@ class unwinder {
   std::uint32_t process_;
   // By module, and there by where a function starts: who jumps there; "": several do.
   std::unordered_map<Dwfl_Module*, std::unordered_map<std::uint64_t, std::string>> jumps_;
-  // By return address: libdwfl looks through all of a module's symbols each time.
-  std::unordered_map<std::uint64_t, std::string> functions_;
+  std::unordered_map<Dwfl_Module*, function_names> names_;
+  std::unordered_map<std::uint64_t, std::string> functions_;  // by return address
   Dwfl* dwfl_ = nullptr;
   bool attached_ = false;
   std::vector<mapping> mappings_;

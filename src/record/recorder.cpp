@@ -1,6 +1,7 @@
 // recorder.cpp -- the life of a recording: start, finish, fork; and entering it.
 #include "record/recorder.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include "record/stacks.h"
 #include "record/threads.h"
 #include "record/unwind.h"
+#include "record/usage.h"
 
 namespace syncopate::record {
 
@@ -26,6 +28,7 @@ struct {
   char path[longest_path] = {};
   char lock[32] = {}, wait[32] = {};
   std::uint32_t flags = 0;
+  std::uint64_t cpu_before = 0;  // processor time of the process when the file was made
 } constinit recording;
 
 void copy_name(char (&to)[32], const char* from) noexcept {
@@ -46,6 +49,7 @@ int open_all() noexcept {
     return (flags & disk_full) != 0 && (flags & space_limited) == 0 ? ENOSPC : ENOMEM;
   }
   snapshot_maps();
+  recording.cpu_before = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
   return 0;
 }
 
@@ -80,6 +84,14 @@ void end_with(file_header& h, file_flag how) noexcept {
   store(h.last_ticks, machine::ticks());
   store(h.last_monotonic_ns, machine::now());
   __atomic_fetch_or(&h.flags, how, __ATOMIC_RELEASE);  // [E]
+}
+
+// Of threads without an entry; those that have one may have used more since it was written.
+std::uint32_t unseen_cpu_ms() noexcept {
+  const std::uint64_t used = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+  const std::uint64_t known = recording.cpu_before + recorded_cpu_ns();
+  const std::uint64_t ms = used > known ? (used - known) / 1'000'000 : 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(ms, UINT32_MAX));
 }
 
 void complain(const char* path, int error) noexcept {
@@ -155,6 +167,7 @@ void finish() noexcept {
   enabled = false;  // no thread may count on while the remainders are added
   tell_all();
   refresh_threads(times);
+  h->unseen_cpu_ms = unseen_cpu_ms();
   if (const std::uint32_t usable = usable_processors(); usable != 0) h->processors = usable;
   free_thread_times(times);
   snapshot_maps_last();

@@ -360,6 +360,13 @@ void refresh_threads(const thread_times* before) noexcept {
   }
 }
 
+std::uint64_t recorded_cpu_ns() noexcept {
+  std::uint64_t sum = 0;
+  const std::uint32_t count = separate_count();
+  for (std::uint32_t id = 0; id < count; ++id) sum += entries.at(id)->cpu_ns;
+  return sum;
+}
+
 std::uint32_t usable_processors() noexcept {
   processor_mask of_running{processor_mask::nobodys{}};
   const std::uint32_t count = separate_count();

@@ -217,6 +217,8 @@ void free_thread_times(thread_times*) noexcept;
 // Writes names and times of the threads that run; `before`: what was read before, of those that
 // have ended since and could not say so.
 void refresh_threads(const thread_times* before) noexcept;
+// Processor time of all that have an entry: of those that run, when it was written last.
+std::uint64_t recorded_cpu_ns() noexcept;
 // How many its threads may use: those that run now, and those that have ended as they did; 0: not
 // known.
 std::uint32_t usable_processors() noexcept;

@@ -309,6 +309,8 @@ def _perhaps_more(results: dict) -> str:
     if results["process"]["at_conditions"]:
         states.append("condition")
     without = (tasks.without if tasks else "") + javawaits.SAID * awaits_locks(results)
+    if results["process"]["unseen_cpu_ns"]:
+        without += ", without those of its threads that are not recorded"
     own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
         return without
@@ -379,7 +381,8 @@ def unseen(results: dict) -> float:
     """Of all thread time, what passed where there may be locks that are not recorded. A thread
     alone waits for nobody but other processes, by what they share."""
     account = results["account"]
-    states = SHARED if len(results["threads"]) == 1 else UNSEEN
+    is_alone = len(results["threads"]) == 1 and not results["process"]["unseen_cpu_ns"]
+    states = SHARED if is_alone else UNSEEN
     if results["process"]["at_conditions"]:
         states += ("condition",)
     if semaphores_may_be_locks(results):
@@ -390,7 +393,8 @@ def unseen(results: dict) -> float:
 
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went."""
-    if results["process"]["tasks"] or waits_for_rows(results):
+    process = results["process"]
+    if process["tasks"] or process["unseen_cpu_ns"] or waits_for_rows(results):
         return False
     if awaits_locks(results) or awaits_python(results):
         return False

@@ -17,6 +17,8 @@ from syncopate.records.naming import is_region_of_gnu
 from syncopate.records.recordfile import Record
 
 FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
+# Of a process's processor time, in threads that are not recorded: less is how threads end.
+MUCH_UNSEEN, LEAST_UNSEEN_MS = 0.05, 10
 
 # Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
 # part of the time, and mostly for themselves: who waits that long at an end waits for work.
@@ -70,6 +72,7 @@ class Notes:
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
         notes += javawaits.notes(self.of.record.maps().splitlines())
+        notes += self._of_unseen_threads()
         return notes + self._of_kernel() + self._of_others() + self._regions()
 
     def has_more_threads(self) -> bool:
@@ -77,6 +80,24 @@ class Notes:
         ones share those of threads that ended, but in the JVM's record."""
         by_jvm = self.of.record.header.recorder == recordformat.BY_JVM
         return not by_jvm and len(self.of.threads) >= recordformat.SEPARATE_THREADS
+
+    def unseen_cpu_ns(self) -> int:
+        """Processor time of threads that are not recorded, where that is more than little."""
+        header = self.of.record.header
+        unseen = header.unseen_cpu_ms * 1_000_000
+        seen = sum(thread.cpu_ns for thread in self.of.threads.values())
+        little = self.has_only_openmp() or unseen < MUCH_UNSEEN * (seen + unseen)
+        return 0 if little or header.unseen_cpu_ms < LEAST_UNSEEN_MS else unseen
+
+    def _of_unseen_threads(self) -> list[str]:
+        unseen = self.unseen_cpu_ns()
+        if not unseen:
+            return []
+        return [
+            f"{duration(unseen)} of processor time went to threads that are not in here, as a"
+            " program makes that calls the kernel for them, or asks for pthread_create by name:"
+            " `syncopate record --kernel` sees them, and what they wait for"
+        ]
 
     def has_only_openmp(self) -> bool:
         return bool(self.of.record.header.flags & recordformat.ONLY_OPENMP)

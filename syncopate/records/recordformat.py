@@ -125,7 +125,7 @@ AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER, BEGAN_BEFORE = 1, 2, 4  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIIII")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQIIIIII")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIIIIQQ4QQQIIQ")
@@ -162,10 +162,10 @@ BYTES_USED = struct.Struct("<Q")  # file_header::bytes_used
 BYTES_USED_AT = struct.calcsize("<8sII")
 COMMAND_BYTES = 2048
 COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 76
-ENDED_AT = FILE_HEADER.size - 68  # file_header::ended_monotonic_ns
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 80
+ENDED_AT = FILE_HEADER.size - 72  # file_header::ended_monotonic_ns
 LOOKS = struct.Struct("<II")  # file_header::looks, looks_at_futex
-LOOKS_AT = FILE_HEADER.size - LOOKS.size - 12
+LOOKS_AT = FILE_HEADER.size - LOOKS.size - 16
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<IQQ"), 108  # open_wait::seen_after_ms and what follows
@@ -206,6 +206,7 @@ class Header(NamedTuple):
     unrecorded_children: int = 0  # that could not make a file; and the errno value of the last
     unrecorded_error: int = 0
     quiet_children: int = 0  # forked ones that came to nothing that is recorded, and have no file
+    unseen_cpu_ms: int = 0  # processor time of threads that have no entry
 
     def without_record(self) -> str | None:
         """Which forked children have no record though they had something to record, and why."""

@@ -123,6 +123,7 @@ class Results:
             "only_openmp": self.notes.has_only_openmp(),
             "replaced": self.notes.was_replaced(),
             "quiet_children": header.quiet_children,
+            "unseen_cpu_ns": self.notes.unseen_cpu_ns(),
             "processors": header.processors,
             "processor_limit": waiting.processor_limit(header.measured),
             "started": started.isoformat(),

@@ -295,7 +295,7 @@ def test_several_processes_in_1200_pixels(tmp_path, visit):
     target = tmp_path / "page.html"
     files = tree(tmp_path)
     image = bytearray(files[0].read_bytes())
-    at = FILE_HEADER.size - 4  # quiet_children
+    at = FILE_HEADER.size - 8  # quiet_children
     image[at : at + 4] = (3).to_bytes(4, "little")
     files[0].write_bytes(image)
     done = run_cli("report", *files, "--html", target)

@@ -24,7 +24,8 @@ STRUCTS = {
         " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
         " command capture_ticks measured ticks_per_second ended_monotonic_ns"
         " recorder recorder_id lost_waits lost_ticks lost_stacks copied_stacks"
-        " looks looks_at_futex unrecorded_children unrecorded_error quiet_children",
+        " looks looks_at_futex unrecorded_children unrecorded_error quiet_children"
+        " unseen_cpu_ms",
     ),
     "chunk_header": (recordformat.CHUNK_HEADER, "kind bytes first used ticks"),
     "lock_entry": (

@@ -74,8 +74,8 @@ struct file_header {  // 4,096 bytes
   // Forked children, and theirs, that have come to nothing that is recorded, and so have no file;
   // not those that have called exec.
   std::uint32_t quiet_children;
-  // Milliseconds of processor time that the process has used in threads that have no entry, as those
-  // that were not made by the pthread_create that the recorder sees; by_preload, once finished.
+  // Milliseconds of processor time that the process has used in threads that have no entry, as that
+  // were not made by the pthread_create that the recorder sees; by_preload, once finished.
   std::uint32_t unseen_cpu_ms;
   char reserved[4096 - 4072];
 };

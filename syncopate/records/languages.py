@@ -2,7 +2,8 @@
 them. Told by where an object lies, and by the functions that make it, wait for it and release it.
 
 Python: the lock of the interpreter (the GIL) is no mutex; threads wait for it at a condition
-variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore, and all of
+variable in `_PyRuntime`, where 3.7 and later have it. So is OCaml's, before 5, in
+`caml_master_lock`. threading.Lock is a semaphore, and all of
 multiprocessing's locks are. So is what join() waits for, until 3.12, and a lock of its own at which
 each thread waits for a threading.Condition. Rust: its locks are futexes. C: malloc's arenas have
 locks, at which the kernel sees threads wait.
@@ -31,10 +32,13 @@ from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Programs in which threads wait for locks of their own, or of their language's code, at condition
 # variables, by how the names of their files begin; Java's own recorder knows them.
-_AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java",
-                  "mariadbd": "MariaDB", "mysqld": "MySQL"}  # fmt: skip
+_AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java", "mono": "Mono",
+                  "dotnet": ".NET", "mariadbd": "MariaDB", "mysqld": "MySQL"}  # fmt: skip
+# The same by a module of theirs, which programs of any name load.
+_MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libmonosgen-2.0.so": "Mono"}
 _DATABASES = ("MariaDB", "MySQL")
-GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
+# Variables of interpreters in which the condition is at which threads wait for the interpreter.
+INTERPRETERS = {"_PyRuntime": "the GIL", "caml_master_lock": "OCaml's master lock"}
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
 CONDITION_NAME, SEMAPHORE_NAME = "threading.Condition", "threading.Semaphore"
 QUEUE_NAME, SHARED_NAME = "queue.SimpleQueue", "multiprocessing.SemLock"
@@ -130,7 +134,23 @@ ASYNCIO = Tasks(
     "Python's asyncio is loaded: its tasks wait for each other, as at an asyncio.Lock, within one"
     " thread: that is not seen here; asyncio.all_tasks() and print_stack() show where they are",
 )
-TASKS = {each.called: each for each in (GOROUTINES, VIRTUAL_THREADS, TOKIO, ASYNCIO)}
+HASKELL = Tasks(
+    "threads of Haskell",
+    ", without what threads of Haskell wait for each other, which is not seen here",
+    "a Haskell program: its threads wait for each other, as at an MVar or in STM, outside of the"
+    " kernel: that is not seen here; its event log has it (+RTS -l, and ThreadScope)",
+)
+ERLANG = Tasks(
+    "processes of Erlang",
+    ", without what processes of Erlang wait for each other, which is not seen here",
+    "Erlang's processes wait for each other's messages outside of any thread: that is not seen"
+    " here; observer and erlang:process_info show it, and lcnt the virtual machine's own locks",
+)
+TASKS = {
+    each.called: each for each in (GOROUTINES, VIRTUAL_THREADS, TOKIO, ASYNCIO, HASKELL, ERLANG)
+}
+MARK_OF_HASKELL = b"using the GHCRTS environment variable"  # said by its run-time
+ERLANGS_MACHINE = "beam.smp"
 MARK_OF_TOKIO = b"must be called from the context of a Tokio"  # said where there is no run-time
 VIRTUAL = "virtual threads"  # a line of the agent in a Java VM (products/jvm)
 UNBLOCKS_VIRTUAL = "VirtualThread-u"  # a thread of such a VM, as far as the kernel keeps names
@@ -155,11 +175,18 @@ def loads_asyncio(lines: Iterable[str]) -> bool:
     return any(_ASYNCIO.search(line) for line in lines)
 
 
-def at_conditions(executable: str) -> str:
+def at_conditions(executable: str, lines: Iterable[str] = ()) -> str:
     """The language, or program, whose own locks are condition variables to the C library; "" where
-    none is."""
+    none is. `lines`: of what is mapped."""
+    loaded = {os.path.basename(line) for line in lines}
+    of_modules = (
+        of
+        for begin, of in _MODULES_AT_CONDITIONS.items()
+        if any(name.startswith(begin) for name in loaded)
+    )
     name = os.path.basename(executable)
-    return next((of for begin, of in _AT_CONDITIONS.items() if name.startswith(begin)), "")
+    by_name = (of for begin, of in _AT_CONDITIONS.items() if name.startswith(begin))
+    return next(by_name, "") or next(of_modules, "")
 
 
 class Retold(NamedTuple):
@@ -244,9 +271,14 @@ def condition_around(lock: Lock, conditions: Collection[int]) -> int | None:
 def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:
     conditions = [lock for lock in locks if lock.object == CONDITION and lock.id]
     variables = ((lock.id, symbolizer.variable(lock.address)) for lock in conditions)
-    found = [known for known, variable in variables if variable and variable[0] == VARIABLE]
+    found = [(known, variable[0]) for known, variable in variables if variable]
+    first: dict[str, int] = {}
     kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
-    return {known: Retold(found[0], MUTEX, GIL, kinds) for known in found}
+    return {
+        known: Retold(first.setdefault(variable, known), MUTEX, GIL, kinds)
+        for known, variable in found
+        if variable in INTERPRETERS
+    }
 
 
 def _pythons(

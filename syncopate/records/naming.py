@@ -163,7 +163,8 @@ def name_locks(
             names[0] = Name(BEYOND, "overflow", "")
         elif lock.type == languages.GIL and variable:
             module = os.path.basename(variable[2])
-            names[lock.id] = Name(languages.GIL_NAME, "symbol", module, languages.VARIABLE)
+            name = languages.INTERPRETERS[variable[0]]
+            names[lock.id] = Name(name, "symbol", module, variable[0])
         elif variable:
             _, place = symbolizer.data_place(lock.address) or ("", variable[1])
             inside[variable[0], variable[2]][place - variable[1]].append((variable[1], lock.id))

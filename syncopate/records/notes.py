@@ -187,8 +187,9 @@ class Notes:
 
     def at_conditions(self) -> str:
         header = self.of.record.header
-        by_jvm = header.recorder == recordformat.BY_JVM
-        return "" if by_jvm else languages.at_conditions(header.executable)
+        if header.recorder == recordformat.BY_JVM:
+            return ""
+        return languages.at_conditions(header.executable, self.of.record.maps().splitlines())
 
     def _of_others(self) -> list[str]:
         """Locks that are made of what is no lock."""
@@ -228,8 +229,12 @@ class Notes:
             return languages.VIRTUAL_THREADS
         if languages.loads_asyncio(lines):
             return languages.ASYNCIO
-        is_tokio = self.of.symbolizer.holds(record.header.executable, languages.MARK_OF_TOKIO)
-        return languages.TOKIO if is_tokio else None
+        executable, holds = record.header.executable, self.of.symbolizer.holds
+        if os.path.basename(executable) == languages.ERLANGS_MACHINE:
+            return languages.ERLANG
+        if holds(executable, languages.MARK_OF_TOKIO):
+            return languages.TOKIO
+        return languages.HASKELL if holds(executable, languages.MARK_OF_HASKELL) else None
 
     @functools.cached_property
     def is_go(self) -> bool:

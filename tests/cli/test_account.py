@@ -271,6 +271,8 @@ def test_where_waits_for_rows_of_a_database_are(tmp_path):
         ("java", 2, ""),
         ("mariadbd", 0, "MariaDB"),
         ("mysqld", 1, "MySQL"),
+        ("mono-sgen", 0, "Mono"),
+        ("dotnet", 1, ".NET"),
         ("memcached", 0, ""),
     ],
 )

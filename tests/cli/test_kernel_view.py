@@ -314,7 +314,7 @@ def test_what_lies_in_a_condition_variable_of_the_gil_is_called_by_the_gil():
     """The GIL's condition variables are no condition variables any more when it gets its name."""
     gil = SimpleNamespace(id=1, address=0x7000, object=MUTEX, type=languages.GIL)
     within = SimpleNamespace(id=2, address=0x7010, object=MUTEX, type=languages.OF_SIGNALERS)
-    names = {1: naming.Name(languages.GIL_NAME, "symbol", "python3")}
+    names = {1: naming.Name(languages.INTERPRETERS["_PyRuntime"], "symbol", "python3")}
     assert naming._of_signalers([gil, within], names)[2].text == "within the GIL"
 
 

@@ -203,17 +203,29 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("is_tokio", [True, False])
-def test_tasks_of_tokio_are_said_not_to_be_seen(tmp_path, is_tokio):
-    """A program that has what tokio says where there is no run-time of it."""
-    said = "must be called from the context of a Tokio 1.x runtime" if is_tokio else "nothing"
+OF_TOKIO = "must be called from the context of a Tokio 1.x runtime"
+OF_HASKELL = "RTS options may also be specified using the GHCRTS environment variable."
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "tasks", "seen_by"),
+    [
+        (OF_TOKIO, "server", "tasks of tokio", "tokio-console"),
+        (OF_HASKELL, "server", "threads of Haskell", "ThreadScope"),
+        ("nothing", "beam.smp", "processes of Erlang", "observer"),
+        ("nothing", "server", "", ""),
+    ],
+)
+def test_tasks_of_run_times_are_said_not_to_be_seen(tmp_path, said, name, tasks, seen_by):
+    """Of a program that has what tokio or Haskell's run-time says, or is Erlang's machine."""
     source = LIKE_GO.replace("\\xff Go buildinf:", said).replace("[32]", "[]")
-    program = compile_c(source, tmp_path / "server", "-O1", "-pthread")
+    program = compile_c(source, tmp_path / name, "-O1", "-pthread")
     found, _ = recorded([program], tmp_path / "r", LIBRARY)
-    assert found["process"]["tasks"] == "tasks of tokio" * is_tokio
+    assert found["process"]["tasks"] == tasks
     text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
-    assert ("without what tasks of tokio wait for each other" in text) == is_tokio
-    assert ("tokio-console" in text) == is_tokio
+    assert (f"without what {tasks} wait for each other" in text) == bool(tasks)
+    assert seen_by in text and ("wait for each other" in text) == bool(tasks)
+    assert not (tasks and account.is_explained(found))
 
 
 @pytest.mark.parametrize("is_go", [True, False])
@@ -354,6 +366,76 @@ def test_which_stacks_are_of_pythons_queue(frames, is_queue):
         return Frame("" if in_module else text, "", 0, module, False)
 
     assert languages._is_of_queue([frame(each) for each in frames]) == is_queue
+
+
+OCAML = """
+#include <pthread.h>
+#include <stdint.h>
+/* The shape of OCaml's own, before 5: systhreads/st_posix.h. */
+static struct {
+  pthread_mutex_t lock;
+  int busy;
+  volatile int waiters;
+  pthread_cond_t is_free;
+} caml_master_lock = {PTHREAD_MUTEX_INITIALIZER, 0, 0, PTHREAD_COND_INITIALIZER};
+static volatile uint64_t sink;
+static void enter(void) {
+  pthread_mutex_lock(&caml_master_lock.lock);
+  while (caml_master_lock.busy) {
+    ++caml_master_lock.waiters;
+    pthread_cond_wait(&caml_master_lock.is_free, &caml_master_lock.lock);
+    --caml_master_lock.waiters;
+  }
+  caml_master_lock.busy = 1;
+  pthread_mutex_unlock(&caml_master_lock.lock);
+}
+static void leave(void) {
+  pthread_mutex_lock(&caml_master_lock.lock);
+  caml_master_lock.busy = 0;
+  pthread_mutex_unlock(&caml_master_lock.lock);
+  pthread_cond_signal(&caml_master_lock.is_free);
+}
+static void* body(void* unused) {
+  for (int i = 0; i < 100; ++i) {
+    enter();
+    for (int j = 0; j < 200000; ++j) sink += j;
+    leave();
+  }
+  return unused;
+}
+int main(void) {
+  pthread_t all[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&all[i], 0, body, 0);
+  for (int i = 0; i < 4; ++i) pthread_join(all[i], 0);
+  return 0;
+}
+"""
+
+
+@both
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+def test_ocamls_master_lock(tmp_path, how, level):
+    program = compile_c(OCAML, tmp_path / "ocaml", level, "-g", "-pthread")
+    found, _ = recorded([program], tmp_path / "r", how)
+    first = found["locks"][0]
+    assert (first["called"], first["object"]) == ("OCaml's master lock", "mutex")
+    # Three of four threads wait at any time.
+    waits = sum(lock["lost_ns"] for lock in found["locks"])
+    assert first["lost_ns"] > 0.5 * waits and "condition" not in found["account"]["parts"]
+    assert found["findings"][0]["called"] == "OCaml's master lock"
+
+
+@pytest.mark.parametrize(
+    ("module", "language"),
+    [
+        ("/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.1/libcoreclr.so", ".NET"),
+        ("/usr/lib/libmonosgen-2.0.so.1.0.0", "Mono"),
+        ("/usr/lib/libcore.so", ""),
+    ],
+)
+def test_run_times_that_programs_of_any_name_load(module, language):
+    lines = [f"7f0000000000-7f0000001000 r-xp 00000000 08:01 77    {module}"]
+    assert languages.at_conditions("/opt/server", lines) == language
 
 
 @both

@@ -368,7 +368,8 @@ def test_json_has_the_documented_shape(tmp_path):
                                       "processors", "started", "duration_ns", "finished",
                                       "capture_ns", "recorder", "goroutines",
                                       "at_conditions", "more_threads", "only_openmp",
-                                      "quiet_children", "unseen_cpu_ns", "tasks", "processor_limit", "replaced",
+                                      "quiet_children", "unseen_cpu_ns", "tasks",
+                                      "processor_limit", "replaced",
                                       "cut_short"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
                                          "end_ns", "lost_ns", "waited_ns",

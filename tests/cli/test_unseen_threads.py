@@ -64,10 +64,11 @@ static int body(void* unused) {
   return 0;
 }
 int main(void) {
-  const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  const int shared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM;
   for (int i = 0; i < threads; ++i) {
-    char* const stack = mmap(0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    clone(body, stack + (1 << 16), flags, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char* const stack = mmap(0, 1 << 16, PROT_READ | PROT_WRITE, flags, -1, 0);
+    clone(body, stack + (1 << 16), shared | CLONE_THREAD, 0);
   }
   while (__atomic_load_n(&left, __ATOMIC_SEQ_CST) != 0) usleep(1000);
   return 0;

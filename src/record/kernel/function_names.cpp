@@ -10,8 +10,7 @@ namespace {
 
 bool is_of_code(const GElf_Sym& symbol, GElf_Word section) {
   const auto type = GELF_ST_TYPE(symbol.st_info);
-  return section != SHN_UNDEF &&
-         (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+  return section != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
 unsigned rank_of(const GElf_Sym& symbol) {

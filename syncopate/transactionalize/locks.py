@@ -309,6 +309,10 @@ def _resolve_pointers(found: list[Operation], texts: dict[str, CText], written: 
             graph = graph or pointers.Pointers(texts)
             owner = graph.owner(op.text, op.at, op.text.arguments(op.at)[0])
             op.key = f"{owner}.{op.key[2:]}" if owner else op.key
+        mutex = (op.text.arguments(op.at) or [""])[0]
+        graph = graph or pointers.Pointers(texts) if mutex.endswith("]") else graph
+        if mutex.endswith("]") and graph.through_pointer(op.text, op.at, mutex):
+            op.key = "?" + mutex.lstrip("& ")
         if not op.key.startswith("?") or op.key.startswith("?."):
             continue
         graph = graph or pointers.Pointers(texts)

@@ -19,6 +19,7 @@ _HEAD = re.compile(r"\b(?:struct|union)\s*(\w*)\s*$")
 _NAME_BEHIND = re.compile(r"\s*(\w+)\s*;")
 _BEFORE_BRACE = 300  # characters, in which a structure's name stands
 _TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(?:(?:struct|union)\s+)?(\w+)[\s*]+(\w+)\s*;")
+_INDEX = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]")
 _PATH = re.compile(r"\w+(?:(?:->|\.)\w+)*")
 
 
@@ -50,6 +51,7 @@ class Pointers:
         ]
         self._variables: set[str] = set()  # mutexes, by name
         self._arrays: set[str] = set()
+        self._pointers: set[str] = set()  # to mutexes, by name; members as `structure.member`
         self._members: dict[str, set[str]] = {}  # of mutexes: name -> their structures
         self._meant_by = _meanings(texts)  # a structure's other names -> the compiler's name for it
         self._read_mutexes()
@@ -93,16 +95,17 @@ class Pointers:
     def _declare(self, stars: str, name: str, array: str, owner: str | None, local: bool) -> None:
         if owner is not None:
             self._members.setdefault(name, set()).add(owner)
+            self._pointers |= {f"{owner}.{name}"} if stars else set()
         elif not stars:
             (self._arrays if array else self._variables).add(name)
         elif not local:
-            self._arrays.add(name)  # allocated, and then used as one
+            self._pointers.add(name)
 
     def owner(self, text: CText, at: int, path: str) -> str | None:
         """The structure that the last member of a path at a place belongs to, as declarations tell;
         None where they do not."""
         around = [f for f in self._functions if f.text is text and f.opening < at < f.closing]
-        path = re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|[\s()&*]", "", path)
+        path = re.sub(rf"{_INDEX.pattern}|[\s()&*]", "", path)
         first, *members = re.split(r"->|\.", path)
         if around and _is_local(first, around[0]):
             owner = self._type_of(first, around[0])
@@ -146,28 +149,82 @@ class Pointers:
             either = self._value(choice.group(1), function, seen)
             return either | self._value(choice.group(2), function, seen)
         if text.startswith("&"):
-            return self._address(_stripped(text[1:]), function)
+            return self._address(_stripped(text[1:]), function, seen)
         if _CALL.match(text) and CText("", text).call_end(0) == len(text):
             return self._returned(re.match(r"\w+", text).group(), seen)
-        path = _PATH.fullmatch(re.sub(r"\s*(->|\.)\s*", r"\1", text))
-        if path:
-            return self._stored(path.group(), function, seen)
-        moved = re.fullmatch(r"(\w+)\s*\+\s*[^;]*", text)
-        if moved and moved.group(1) in self._arrays:
-            return {moved.group(1)}
+        text = re.sub(r"\s*(->|\.)\s*", r"\1", text)
+        moved = re.fullmatch(rf"({_PATH.pattern})\s*\+[^;]*", text)  # within an array
+        path = moved.group(1) if moved else text
+        if _PATH.fullmatch(path):
+            found = self._element(path, function, seen, bool(moved))
+            return self._stored(path, function, seen) if found is None else found
         raise Unknown
 
-    def _address(self, place: str, function) -> set[str]:
-        path = re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]", "", place.replace(" ", ""))
+    def _address(self, place: str, function, seen: set) -> set[str]:
+        path = _INDEX.sub("", place.replace(" ", ""))
         words = re.split(r"->|\.", path)
-        if len(words) == 1 and words[0] in self._variables | self._arrays:
+        if place.rstrip().endswith("]"):
+            found = self._element(path, function, seen, True)
+            if found is None and _PATH.fullmatch(path):
+                found = self._stored(path, function, seen)
+            if found is not None:
+                return found
+        elif len(words) == 1 and words[0] in self._variables | self._arrays:
             return {words[0]}
-        if words[-1] in self._members and len(words) > 1:
-            owners = self._members[words[-1]]
-            owner = self._type_of(words[0], function) if len(words) == 2 else None
-            owner = owner if owner in owners else next(iter(owners)) if len(owners) == 1 else "?"
-            return {f"{owner}.{words[-1]}"}
+        elif self._member(words, function):
+            return {self._member(words, function)}
         raise Unknown
+
+    def _member(self, words: list[str], function) -> str | None:
+        """The lock that a member is, where a path ends in one."""
+        owners = self._members.get(words[-1], set()) if len(words) > 1 else set()
+        owner = self._type_of(words[0], function) if len(words) == 2 else None
+        owner = owner if owner in owners else next(iter(owners)) if len(owners) == 1 else "?"
+        return f"{owner}.{words[-1]}" if owners else None
+
+    def _element(self, path: str, function, seen: set, indexed: bool) -> set[str] | None:
+        """The lock that all elements of an array are, or of what is allocated and then used as one;
+        None where a path means no array that is known."""
+        words = re.split(r"->|\.", path)
+        if len(words) == 1 and function and _is_local(path, function):
+            return None
+        name = self._member(words, function) if len(words) > 1 else path
+        if not self._is_pointer(name):
+            return {name} if name in self._arrays or (name and len(words) > 1) else None
+        if len(words) > 1 and not indexed:
+            return None
+        if ("element", name) in seen:
+            return set()
+        try:
+            return self._stored(path, function, {*seen, ("element", name)}) or {name}
+        except Unknown:
+            if self._may_be_set_to_another(words[-1]):
+                raise
+            return {name}
+
+    def _is_pointer(self, name: str | None) -> bool:
+        """Whether it is declared as a pointer to mutexes: a variable of all functions, a member."""
+        of_any = {one.rpartition(".")[2] for one in self._pointers if "." in one}
+        return name in self._pointers or bool(name and name[:2] == "?." and name[2:] in of_any)
+
+    def _may_be_set_to_another(self, name: str) -> bool:
+        """Whether the address of something is stored under a name."""
+        pattern = re.compile(rf"\b{name}\s*=(?!=)[^;]*?(?<!&)&(?!&)")
+        return any(pattern.search(text.code) for text in self._texts.values())
+
+    def through_pointer(self, text: CText, at: int, mutex: str) -> bool:
+        """Whether `&p[i]` at a place is an element of what a pointer points to."""
+        match = re.fullmatch(rf"&({_PATH.pattern})\[.*\]", mutex)
+        if not match:
+            return False
+        around = [f for f in self._functions if f.text is text and f.opening < at < f.closing]
+        path = match.group(1)
+        if path.isidentifier() and around and _is_local(path, around[0]):
+            declared = rf"\*\s*(?:(?:const|restrict)\s+)*{path}\b"
+            return path in around[0].parameters or bool(re.search(declared, around[0].body))
+        words = re.split(r"->|\.", path)
+        owner = self.owner(text, at, path) or "?" if len(words) > 1 else None
+        return self._is_pointer(f"{owner}.{words[-1]}" if owner else path)
 
     def _stored(self, path: str, function, seen: set) -> set[str]:
         """What has been stored in a variable or a member."""
@@ -177,8 +234,6 @@ class Pointers:
             return self._once(("member", words[-1], owner), seen, self._of_member)
         if function and _is_local(path, function):
             return self._once(("local", function.name, path), seen, self._of_local, function)
-        if path in self._arrays:
-            return {path}
         return self._once(("global", path), seen, self._of_global)
 
     def _once(self, place: tuple, seen: set, find, *more) -> set[str]:
@@ -212,19 +267,42 @@ class Pointers:
         _, name, owner = place
         found = set()
         for function in self._functions:
-            for match in re.finditer(rf"(\w+)\s*(?:->|\.)\s*{name}\s*=(?!=)", function.body):
-                other = self._type_of(match.group(1), function)
+            stores = re.compile(rf"((?<![\w>.])\w+)?\s*(?:->|\.)\s*{name}\s*=(?!=)")
+            for match in stores.finditer(function.body):
+                other = self._type_of(match.group(1), function) if match.group(1) else None
                 if owner and other and other != owner:
                     continue
                 found |= self._right_side(function, match.end(), seen)
-            if re.search(rf"&\s*\w+(?:\s*(?:->|\.)\s*\w+)*\s*(?:->|\.)\s*{name}\b", function.body):
+            if re.search(rf"(?<!&)&(?!&)[^;,&=?]*(?:->|\.)\s*{name}\b(?!\s*\[)", function.body):
                 raise Unknown  # its address is taken
         for text in self._texts.values():
             for match in re.finditer(rf"[{{,]\s*\.\s*{name}\s*=(?!=)\s*([^,}}]*)", text.code):
                 around = [f for f in self._functions if f.text is text
                           and f.opening < match.start() < f.closing]  # fmt: skip
                 found |= self._value(match.group(1), around[0] if around else None, seen)
+        if self._is_set_by_position(owner):
+            raise Unknown
         return found
+
+    def _is_set_by_position(self, owner: str | None) -> bool:
+        """Whether a lock stands in such a structure's initial value without a member's name."""
+        of = rf"(?:{'|'.join(map(re.escape, self._names_of(owner)))})" if owner else r"\w+"
+        begins = re.compile(  # a variable's, a compound literal
+            rf"(?:\b{of}[\s*]+\w+\s*(?:\[[^\]]*\]\s*)*="
+            rf"|(?:[=,(&]|\breturn)\s*\(\s*(?:struct\s+)?{of}\s*\))\s*(?=\{{)"
+        )
+        for text in self._texts.values():
+            for match in begins.finditer(text.code):
+                inside = text.code[match.end() : text.closing(match.end())]
+                inside = re.sub(r"\.\s*\w+\s*=\s*[^,{}]*", "", inside)
+                members = re.findall(r"&[^,{}]*(?:->|\.)\s*(\w+)", inside)
+                locks = self._variables | self._arrays | self._pointers
+                if locks & set(re.findall(r"\w+", inside)) or self._members.keys() & set(members):
+                    return True
+        return False
+
+    def _names_of(self, structure: str) -> list[str]:
+        return [structure, *(n for n in self._meant_by if self._one_name(n) == structure)]
 
     def _assigned(self, function, left: str, seen: set) -> set[str]:
         if re.search(r"(?<!&)&\s*" + left.split(")")[-1] + r"\b(?!\s*(?:->|\.|\[))", function.body):

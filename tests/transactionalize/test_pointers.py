@@ -1,7 +1,9 @@
 """Which locks and functions a pointer may mean."""
 
+import json
 import subprocess
 
+import pytest
 from rewriting import PROGRAMS, ROOT, rewrite, run, run_rewritten, transactionalize
 
 
@@ -91,3 +93,65 @@ def test_only_what_transactions_may_call_is_declared(tmp_path):
     assert text.count("transaction_safe") == 4  # change, more, helper and its declaration
     command = ["gcc", "-fgnu-tm", "-fPIC", "-c", "-o", tmp_path / "p.o", tmp_path / "out/p.c"]
     subprocess.run([*command, "-I", ROOT / "include"], check=True)
+
+
+ALIASED = """\
+#include <pthread.h>
+#include <stdlib.h>
+pthread_mutex_t small = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t several[3];
+struct object { int id; pthread_mutex_t *lock; } one, all[2];
+struct table { pthread_mutex_t locks[4]; long size; } table;
+int n;
+void plain(void) { pthread_mutex_lock(&small); n++; pthread_mutex_unlock(&small); }
+void element(int i) { pthread_mutex_lock(&several[i]); n++; pthread_mutex_unlock(&several[i]); }
+void member(int i) {
+  pthread_mutex_lock(&table.locks[i]); n++; pthread_mutex_unlock(&table.locks[i]);
+}
+"""
+VIA = "void via(int i) {{ pthread_mutex_lock({0}); n++; pthread_mutex_unlock({0}); }}\n"
+SMALL, EACH, TABLE = "small", "several", "table.locks"
+ALL, NONE, UNKNOWN = "transactions", "locks", "one is listed: it is not known which lock that is"
+# What comes before, the mutex, which lock it is, and what becomes of the sections.
+ALIASES = [
+    ("pthread_mutex_t *to = &small;\n", "to", SMALL, ALL),
+    ("pthread_mutex_t *to = &small;\nvoid set(void) { to = &other; }\n", "to", SMALL, NONE),
+    ("pthread_mutex_t *to = several;\n", "&to[i]", EACH, ALL),
+    ("pthread_mutex_t *to;\nvoid set(void) { to = several + 1; }\n", "to + i", EACH, ALL),
+    ("pthread_mutex_t *to = &small;\nvoid set(void) { to = malloc(9); }\n", "to", SMALL, UNKNOWN),
+    ("void set(void) { one.lock = &small; }\n", "one.lock", SMALL, ALL),
+    ("void set(void) { one.lock = &other; all[1].lock = &small; }\n", "one.lock", SMALL, NONE),
+    ("void set(struct object *o) { one.lock = &other; (*o).lock = &small; }\n", "one.lock",
+     SMALL, NONE),
+    ("struct object two = {1, &small};\nvoid set(void) { one.lock = &other; }\n", "two.lock",
+     SMALL, UNKNOWN),
+    ("void set(struct object *o) { one.lock = &other; *o = (struct object){2, &small}; }\n",
+     "one.lock", SMALL, UNKNOWN),
+    ("", "several + i", EACH, ALL),
+    ("", "several", EACH, ALL),
+    ("", "table.locks + i", TABLE, ALL),
+    ("", "table.locks", TABLE, ALL),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before, mutex, lock, becomes", ALIASES)
+def test_a_lock_is_one_through_any_pointer(tmp_path, before, mutex, lock, becomes):
+    """Else some of its sections were transactions, and others would not know."""
+    (tmp_path / "a.c").write_text(ALIASED + before + VIA.format(mutex))
+    done = transactionalize("--json", tmp_path / "left.json", tmp_path / "a.c")
+    of = json.loads((tmp_path / "left.json").read_text())["locks"][lock]
+    assert of["rewritten"] == {ALL: 2, NONE: 0, UNKNOWN: 1}[becomes], done.stderr
+    assert (f"?{mutex}: it is not known" in done.stderr) == (becomes != ALL)
+    assert done.returncode == (0 if becomes == ALL else 3)
+
+
+def test_a_lock_is_one_through_elements_of_local_pointers(tmp_path):
+    local = "void local(int i) { pthread_mutex_t *m = several; "
+    local += "pthread_mutex_lock(&m[i]); n++; pthread_mutex_unlock(&m[i]); }\n"
+    given = "static void given(pthread_mutex_t *m, int i) { "
+    given += "pthread_mutex_lock(&m[i]); n++; pthread_mutex_unlock(&m[i]); }\n"
+    given += "void gives(void) { given(several, 2); }\n"
+    (tmp_path / "a.c").write_text(ALIASED + local + given)
+    done = transactionalize(tmp_path / "a.c")
+    assert "several: 3 of 3 sections" in done.stderr
+    assert done.returncode == 0

@@ -328,7 +328,12 @@ def _resolve_pointers(found: list[Operation], texts: dict[str, CText], written: 
 
 def _merge_unknown_owners(found: list[Operation]) -> None:
     """A member of an unknown structure may be that of any: all of its name are one lock."""
-    unknown = {op.key[2:] for op in found if op.key.startswith("?.")}
+    keys = {key for op in found for key in (op.key, *op.may)}
+    unknown = {key[2:] for key in keys if key.startswith("?.")}
+
+    def merged(key: str) -> str:
+        last = key.rpartition(".")[2]
+        return f"?.{last}" if "." in key and last in unknown else key
+
     for op in found:
-        if "." in op.key and op.key.rsplit(".", 1)[1] in unknown:
-            op.key = "?." + op.key.rsplit(".", 1)[1]
+        op.key, op.may = merged(op.key), frozenset(map(merged, op.may))

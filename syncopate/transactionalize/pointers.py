@@ -179,8 +179,8 @@ class Pointers:
         """The lock that a member is, where a path ends in one."""
         owners = self._members.get(words[-1], set()) if len(words) > 1 else set()
         owner = self._type_of(words[0], function) if len(words) == 2 else None
-        owner = owner if owner in owners else next(iter(owners)) if len(owners) == 1 else "?"
-        return f"{owner}.{words[-1]}" if owners else None
+        owner = owner if owner in owners else next(iter(owners)) if len(owners) == 1 else None
+        return f"{owner or '?'}.{words[-1]}" if owners else None  # "": one without a name
 
     def _element(self, path: str, function, seen: set, indexed: bool) -> set[str] | None:
         """The lock that all elements of an array are, or of what is allocated and then used as one;

@@ -155,3 +155,39 @@ def test_a_lock_is_one_through_elements_of_local_pointers(tmp_path):
     done = transactionalize(tmp_path / "a.c")
     assert "several: 3 of 3 sections" in done.stderr
     assert done.returncode == 0
+
+
+UNNAMED = """\
+#include <pthread.h>
+struct outer {
+  struct { pthread_mutex_t m; long n; } in;
+  union { pthread_mutex_t either; int k; };
+} all[3], *one = all;
+typedef struct { pthread_mutex_t other; int n; } named;
+named it;
+int n;
+void in(void) { pthread_mutex_lock(&one->in.m); n++; pthread_mutex_unlock(&one->in.m); }
+void in_by(void) {
+  pthread_mutex_t *p = &all[1].in.m;
+  pthread_mutex_lock(p); n++; pthread_mutex_unlock(p);
+}
+void either(struct outer *o) {
+  if (pthread_mutex_lock(&o->either)) return;
+  n++;
+  pthread_mutex_unlock(&o->either);
+}
+void either_by(void) {
+  pthread_mutex_t *p = &one->either;
+  pthread_mutex_lock(p); n++; pthread_mutex_unlock(p);
+}
+void other(void) { pthread_mutex_lock(&it.other); n++; pthread_mutex_unlock(&it.other); }
+"""
+
+
+def test_a_lock_in_a_structure_without_a_name_is_one(tmp_path):
+    (tmp_path / "a.c").write_text(UNNAMED)
+    done = transactionalize("--json", tmp_path / "left.json", tmp_path / "a.c")
+    locks = json.loads((tmp_path / "left.json").read_text())["locks"]
+    assert {name: of["sections"] for name, of in locks.items()} == {
+        "?.m": 2, "?.either": 2, "named.other": 1,
+    }, done.stderr  # fmt: skip

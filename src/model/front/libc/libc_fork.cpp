@@ -9,8 +9,10 @@
 #include "model/front/engine.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/signals.h"
+#include "model/front/program/identity.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/real.h"
+#include "model/front/pthread/robust_holds.h"
 #include "model/front/scope.h"
 
 using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
@@ -20,6 +22,7 @@ namespace {
 bool is_refused(const char* name) {
   if (!instrument::in_program()) return false;
   if (engine::may_fork()) {
+    ++instrument::children;
     instrument::note_child();
     return false;
   }
@@ -49,7 +52,10 @@ words collected(const char* first, std::va_list& rest) {
 }
 
 pid_t in_child(pid_t child) {
-  if (child == 0 && instrument::in_program()) instrument::forget_timers();
+  if (child != 0 || !instrument::in_program()) return child;
+  instrument::become_child();
+  instrument::forget_timers();
+  instrument::forget_robust_holds();  // they are its parent's
   return child;
 }
 

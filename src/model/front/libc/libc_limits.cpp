@@ -13,6 +13,8 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/library_state.h"
 #include "model/front/program/process_limits.h"
+#include "model/front/scope.h"
+#include "model/front/threads/signal_stacks.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -73,6 +75,10 @@ SYNCOPATE_EXPORT int prctl(int what, ...) noexcept {
 }
 SYNCOPATE_EXPORT int sigaltstack(const stack_t* to, stack_t* was) noexcept {
   const results_of_call told(SYNCOPATE_CALLER, was);
+  if (in_program() && syncopate::engine::has_signals()) {
+    const engine_scope inside;
+    return change_signal_stack(to, was);
+  }
   if (to != nullptr) KEEPING(keep_signal_stack());
   return SYNCOPATE_REAL(sigaltstack)(to, was);
 }

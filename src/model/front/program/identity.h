@@ -13,8 +13,17 @@ inline unsigned current_thread() noexcept {
   return engine::current();
 }
 
-// What gettid() returns in a thread: small, and the same in every run.
-inline int thread_id(unsigned index) noexcept { return static_cast<int>(index) + 1000; }
+// What gettid() returns in a thread: small, and the same in every run. The child of a fork has
+// others, since it is asked who holds a mutex in memory that both share: its parent's, and as many
+// as a process has threads at once further for each child before it.
+inline constinit int first_thread_id = 1000, children = 0;
+inline int thread_id(unsigned index) noexcept { return static_cast<int>(index) + first_thread_id; }
+inline void become_child() noexcept {
+  constexpr int threads = 1 << 16, most_processes = 1 << 13, at_once = 16;
+  const int parent = first_thread_id / threads;
+  first_thread_id = 1000 + (parent * at_once + children) % most_processes * threads;
+  children = 0;
+}
 
 // What getpid() returns in a program with a client, to whose results nothing from outside adds:
 // more than the system's numbers ever are (2^22), so that nobody else is meant by it.

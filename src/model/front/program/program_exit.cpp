@@ -12,6 +12,7 @@
 #include "model/front/libc/libc_range.h"
 #include "model/front/program/client.h"
 #include "model/front/program/identity.h"
+#include "model/front/pthread/objects.h"
 #include "model/front/pthread/real.h"
 #include "model/front/threads/thread_exit.h"
 
@@ -46,6 +47,7 @@ void run_handlers_of(void* library, bool quick = false) {
 
 [[noreturn]] void end_program(engine::end how, int status, const char* message,
                               engine::place where) {
+  objects::process_ends(where);
   const engine_scope inside;
   flushes_streams = false;
   engine::finish(how, status, message, where);
@@ -152,6 +154,7 @@ SYNCOPATE_EXPORT void exit(int status) noexcept {
   }
   if (is_client()) end_client(status, SYNCOPATE_CALLER);
   run_exit_handlers();
+  objects::process_ends(SYNCOPATE_CALLER);
   const engine_scope inside;
   engine::finish(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }

@@ -24,6 +24,7 @@
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
 #include "model/front/program/shared_objects.h"
+#include "model/front/pthread/objects.h"
 #include "model/front/pthread/threads.h"
 #include "model/front/threads/arch.h"
 #include "model/front/threads/fiber_state.h"
@@ -132,6 +133,7 @@ int run_program() {
   const program_scope program;
   const int status = run_main_thread(call_main);
   run_exit_handlers();
+  objects::process_ends(nullptr);
   return status & 0xff;
 }
 

@@ -13,8 +13,7 @@
 //
 // `where` is the return address of the program's call. Results are pthread's errno values.
 // Nothing here is process-shared or priority-inheriting in effect: a modeled program is one
-// process, and machines have no priorities. Such objects work as plain ones. So do robust mutexes
-// of the algorithms.
+// process, and machines have no priorities. Such objects work as plain ones.
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -44,6 +43,8 @@ int mutex_destroy(pthread_mutex_t&, place where);
 int mutex_consistent(pthread_mutex_t&, place where);
 // The calling thread ends: robust mutexes that it holds are left behind. No thread runs any more.
 void thread_ends(place where);
+// The process ends: those that any thread holds are, for other processes.
+void process_ends(place where);
 void forget_threads();
 
 // The mutex is held again when it returns, and when a cancellation (cancel.h) leaves it.

@@ -10,6 +10,7 @@
 #include "model/front/scope.h"
 #include "model/front/threads/arch.h"
 #include "model/front/threads/fiber_state.h"
+#include "model/front/threads/signal_stacks.h"
 #include "model/front/threads/stack_slots.h"
 #include "model/front/threads/thread_exit.h"
 #include "model/front/threads/thread_locals.h"
@@ -61,11 +62,13 @@ void make_new_again(fiber& f) {
   f.duties.clear();
   f.last_duties.clear();
   f.transaction = {};
+  f.signal_stack = {nullptr, SS_DISABLE, 0};
 }
 
 void start() {
   machine_depth = 1;
   fiber& me = *running;
+  use_signal_stack(me);
   if (me.used_before) {
     forget_thread_keys();
     reset_late_locals();
@@ -102,6 +105,7 @@ void switch_to(fiber* to) {
   running = to;
   set_thread_pointer(to->pointer);
   switch_stack(from->context, to->context);
+  use_signal_stack(*from);
   machine_depth = depth;
 }
 

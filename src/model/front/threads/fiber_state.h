@@ -2,6 +2,7 @@
 // for each thread of the program.
 #pragma once
 
+#include <csignal>
 #include <vector>
 
 #include "model/front/libc/heap.h"
@@ -37,6 +38,7 @@ class fiber {
   std::vector<exit_duty> duties;
   std::vector<exit_duty> last_duties;  // behind all of those
   transaction_memory transaction;
+  stack_t signal_stack{nullptr, SS_DISABLE, 0};  // signal_stacks.h
 };
 
 // Read at every malloc and every switch; written by fiber.cpp alone.

@@ -75,9 +75,11 @@ std::string place_of(const account& told) {
   return {};
 }
 
-int holder_of(const account& told) {
+int holder_of(world& w, const account& told) {
   if (told.call.owner == nullptr || *told.call.owner == 0) return -1;
-  return *told.call.owner - instrument::thread_id(0);
+  const int index = *told.call.owner - instrument::thread_id(0);
+  const bool is_ours = index >= 0 && static_cast<unsigned>(index) < w.schedule.threads().size();
+  return is_ours ? index : -1;  // else of another process
 }
 
 std::string waiting(const thread& t, engine::address& at) {
@@ -118,7 +120,7 @@ std::string described(world& w, thread& t) {
   const std::string place = place_of(told);
   if (!place.empty() && (at == 0 || place != code_name(t.waits_at)))
     what += (at == 0 ? " in " : ", called in ") + place;
-  const int holder = holder_of(told), writer = at != 0 ? w.gather.last_writer(at) : -1;
+  const int holder = holder_of(w, told), writer = at != 0 ? w.gather.last_writer(at) : -1;
   if (holder >= 0) what += "; held by thread " + std::to_string(holder);
   else if (writer >= 0) what += "; last written by thread " + std::to_string(writer);
   return what;

@@ -19,35 +19,17 @@
 
 #include "posix/mutex.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
+#include "model/front/pthread/robust_holds.h"
 
 namespace syncopate::instrument::objects {
 namespace {
 
 enum : int { unlocked = 0, locked = 1, left_behind = 2, lost = 3 };  // M1
-
-// The robust mutexes that threads hold.
-struct robust_hold {
-  pthread_mutex_t* mutex;
-  unsigned thread;
-};
-std::vector<robust_hold>& robust_holds() {
-  static auto& all = *new std::vector<robust_hold>;
-  return all;
-}
-
-void note_robust(pthread_mutex_t& m, bool held) {
-  const unsigned self = model::self();
-  const engine_scope inside;
-  if (held) robust_holds().push_back({&m, self});
-  else std::erase_if(robust_holds(), [&](const robust_hold& h) { return h.mutex == &m; });
-}
 
 class lock : public posix::not_elided_lock {
  public:
@@ -164,14 +146,14 @@ int lock_robust(lock l, limit until, bool tries) {
   if (found == lost) return ENOTRECOVERABLE;
   if (found == locked) return !is_valid ? EINVAL : tries ? EBUSY : ETIMEDOUT;
   l.note_holder(kind);
-  note_robust(l.of(), true);
+  note_robust_hold(l.of(), model::self());
   return found == left_behind ? EOWNERDEAD : 0;
 }
 
 int unlock_robust(lock l) {
   if (l.holder() != l.self()) return EPERM;
   if (posix::is_recursive(l.kind()) && --l.depth() != 0) return 0;
-  note_robust(l.of(), false);
+  forget_robust_hold(l.of());
   l.forget_holder(l.kind());
   l.release_robust();
   return 0;
@@ -179,27 +161,13 @@ int unlock_robust(lock l) {
 
 }  // namespace
 
-void forget_threads() {
-  const engine_scope inside;
-  robust_holds().clear();
-}
+void forget_threads() { forget_robust_holds(); }
 
 void thread_ends(place where) {
   const unsigned self = model::self();
-  for (;;) {
-    pthread_mutex_t* held = nullptr;
-    {
-      const engine_scope inside;
-      auto& all = robust_holds();
-      const auto last = std::find_if(all.rbegin(), all.rend(),
-                                     [&](const robust_hold& h) { return h.thread == self; });
-      if (last == all.rend()) return;
-      held = last->mutex;
-      all.erase(std::next(last).base());
-    }
-    lock(*held, where).leave_behind();
-  }
+  while (pthread_mutex_t* const held = take_robust_hold(self)) lock(*held, where).leave_behind();
 }
+void process_ends(place) {}
 
 int mutex_consistent(pthread_mutex_t& m, place where) {
   lock l(m, where);

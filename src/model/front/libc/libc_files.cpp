@@ -218,12 +218,27 @@ SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const
 SYNCOPATE_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* other,
                             timeval* t) {
   UNLESS_PROGRAM(select, count, readable, writable, other, t);
-  return select_files(count, readable, writable, other,
-                      t != nullptr ? t->tv_sec * second + t->tv_usec * 1000 : -1, where);
+  if (t == nullptr) return select_files(count, readable, writable, other, -1, where);
+  if (t->tv_sec < 0 || t->tv_usec < 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  const std::int64_t most = t->tv_sec * second + t->tv_usec * 1000;
+  const std::uint64_t began = now();
+  const int ready = select_files(count, readable, writable, other, most, where);
+  const std::int64_t left =  // as Linux tells it
+      std::max<std::int64_t>(most - static_cast<std::int64_t>(now() - began), 0);
+  call_wrote(t, sizeof *t, where);
+  *t = {left / second, left % second / 1000};
+  return ready;
 }
 SYNCOPATE_EXPORT int pselect(int count, fd_set* readable, fd_set* writable, fd_set* other,
                              const timespec* t, const sigset_t* mask) {
   UNLESS_PROGRAM(pselect, count, readable, writable, other, t, mask);
+  if (t != nullptr && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= second)) {
+    errno = EINVAL;
+    return -1;
+  }
   const masked now(mask);
   if (now.has_ended()) return -1;
   return select_files(count, readable, writable, other, t != nullptr ? nanoseconds(*t) : -1, where);

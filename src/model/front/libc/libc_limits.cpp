@@ -2,6 +2,7 @@
 // the attributes of new threads: as ever, but put back before the program runs again.
 #include <cerrno>
 #include <cstdarg>
+#include <string_view>
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -33,6 +34,8 @@ void before(engine::place where, Keep keep) {
 }  // namespace syncopate::instrument
 
 using namespace syncopate::instrument;
+
+static constexpr std::size_t name_bytes = 16;  // of a thread's, in Linux
 
 #define KEEPING(what) before(SYNCOPATE_CALLER, [&](process_limits& limits) { limits.what; })
 
@@ -71,6 +74,14 @@ SYNCOPATE_EXPORT int prctl(int what, ...) noexcept {
   for (unsigned long& each : a) each = va_arg(arguments, unsigned long);
   va_end(arguments);
   if (what == PR_SET_NAME) KEEPING(keep_name());
+  if (in_program() && what == PR_GET_NAME)
+    return ::pthread_getname_np(::pthread_self(), reinterpret_cast<char*>(a[0]), name_bytes);
+  if (in_program() && what == PR_SET_NAME) {
+    const std::string_view wanted(reinterpret_cast<const char*>(a[0]));
+    char name[name_bytes] = {};
+    wanted.copy(name, name_bytes - 1);
+    ::pthread_setname_np(::pthread_self(), name);
+  }
   return SYNCOPATE_REAL(prctl)(what, a[0], a[1], a[2], a[3]);
 }
 SYNCOPATE_EXPORT int sigaltstack(const stack_t* to, stack_t* was) noexcept {

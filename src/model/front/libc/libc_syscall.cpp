@@ -48,14 +48,59 @@ machine::deadline deadline_after(const timespec& how_long) {
           CLOCK_MONOTONIC};
 }
 
+// What FUTEX_WAKE_OP changes, and whether who waits there is woken, too.
+bool change(engine::address word, std::uint32_t encoded, engine::place where) {
+  using engine::operation;
+  constexpr operation operations[] = {operation::exchange, operation::add, operation::or_,
+                                      operation::and_, operation::xor_};
+  const auto part = [encoded](unsigned low) {  // twelve bits with a sign
+    return static_cast<std::int32_t>(encoded << (20 - low)) >> 20;
+  };
+  const unsigned what = encoded >> 28 & 7u;
+  std::int32_t operand = part(12);
+  if ((encoded >> 28 & unsigned{FUTEX_OP_OPARG_SHIFT}) != 0) operand = 1 << (operand & 31);
+  if (what == FUTEX_OP_ANDN) operand = ~operand;
+  const auto was = static_cast<std::int32_t>(
+      engine::modify(word, 4, operations[what], static_cast<std::uint32_t>(operand),
+                     std::memory_order_seq_cst, where));  // [F]
+  const std::int32_t other = part(0);
+  switch (encoded >> 24 & 15u) {
+    case FUTEX_OP_CMP_EQ: return was == other;
+    case FUTEX_OP_CMP_NE: return was != other;
+    case FUTEX_OP_CMP_LT: return was < other;
+    case FUTEX_OP_CMP_LE: return was <= other;
+    case FUTEX_OP_CMP_GT: return was > other;
+    default: return was >= other;
+  }
+}
+
+long wake_after_change(const long* a, engine::place where) {
+  const auto first = static_cast<engine::address>(a[0]);
+  const auto second = static_cast<engine::address>(a[4]);
+  const auto encoded = static_cast<std::uint32_t>(a[5]);
+  if ((encoded >> 28 & 7u) > FUTEX_OP_XOR || (encoded >> 24 & 15u) > FUTEX_OP_CMP_GE)
+    return -ENOSYS;
+  const bool both = change(second, encoded, where);
+  long woken = engine::wake(first, static_cast<int>(a[2]), FUTEX_BITSET_MATCH_ANY, where);
+  if (both) woken += engine::wake(second, static_cast<int>(a[3]), FUTEX_BITSET_MATCH_ANY, where);
+  return woken;
+}
+
+bool is_time(const timespec& t) {
+  return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000;
+}
+
 // a[0..5]: word, operation, value, time or limit, second word, value3.
 long futex(const long* a, engine::place where) {
   const auto word = static_cast<engine::address>(a[0]);
   const int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+  if (word % 4 != 0) return -EINVAL;
   const auto value = static_cast<std::uint32_t>(a[2]);
   const auto* time = reinterpret_cast<const timespec*>(a[3]);
   const auto bits = static_cast<std::uint32_t>(a[5]);
   machine::deadline until{};
+  const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+  if (waits && time != nullptr && !is_time(*time)) return -EINVAL;
   switch (command) {
     case FUTEX_WAIT:
       if (time != nullptr) until = deadline_after(*time);
@@ -78,7 +123,8 @@ long futex(const long* a, engine::place where) {
     case FUTEX_REQUEUE:
       return engine::requeue(word, static_cast<engine::address>(a[4]), static_cast<int>(value),
                              static_cast<int>(a[3]), where);
-    default: return -ENOSYS;  // priority inheritance, FUTEX_WAKE_OP, futex2
+    case FUTEX_WAKE_OP: return wake_after_change(a, where);
+    default: return -ENOSYS;  // priority inheritance, futex2
   }
 }
 

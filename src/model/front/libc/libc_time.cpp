@@ -78,13 +78,32 @@ using namespace syncopate::instrument;
 #define UNLESS_ASKED(name, ...) \
   if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
 
+// Those that Linux has; the clocks of processes and threads are negative.
+static bool is_clock(clockid_t clock) {
+  constexpr clockid_t gone = 10;
+  return clock <= CLOCK_TAI && clock != gone;
+}
+// 0 where one can sleep by it.
+static int refusal_to_sleep(clockid_t clock) {
+  if (!is_clock(clock) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
+  const bool only_tells = clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_REALTIME_COARSE ||
+                          clock == CLOCK_MONOTONIC_COARSE;
+  return only_tells ? EOPNOTSUPP : 0;
+}
+static int no_clock() {
+  errno = EINVAL;
+  return -1;
+}
+
 SYNCOPATE_EXPORT int clock_gettime(clockid_t clock, timespec* t) noexcept {
   UNLESS_ASKED(clock_gettime, clock, t);
+  if (!is_clock(clock)) return no_clock();
   TELLS(t, to_timespec(now(clock)));
   return 0;
 }
 SYNCOPATE_EXPORT int clock_getres(clockid_t clock, timespec* t) noexcept {
   UNLESS_ASKED(clock_getres, clock, t);
+  if (!is_clock(clock)) return no_clock();
   if (t != nullptr) TELLS(t, {0, 1});
   return 0;
 }
@@ -151,6 +170,7 @@ SYNCOPATE_EXPORT int nanosleep(const timespec* how_long, timespec* left) {
 SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* t,
                                      timespec* left) {
   UNLESS_PROGRAM(clock_nanosleep, clock, flags, t, left);
+  if (const int error = refusal_to_sleep(clock); error != 0) return error;
   if (t->tv_nsec < 0 || t->tv_nsec >= second) return EINVAL;
   if ((flags & TIMER_ABSTIME) == 0) {
     if (t->tv_sec < 0) return EINVAL;

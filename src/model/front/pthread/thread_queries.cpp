@@ -92,7 +92,8 @@ SYNCOPATE_EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t* attrib
 SYNCOPATE_EXPORT int pthread_setschedparam(pthread_t thread, int policy, const sched_param* p) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_setschedparam, thread, policy, p);
   if (find_record(thread) == nullptr) return ESRCH;
-  return policy == SCHED_OTHER && p->sched_priority == 0 ? 0 : EPERM;
+  if (policy == SCHED_OTHER) return p->sched_priority == 0 ? 0 : EINVAL;
+  return EPERM;
 }
 
 SYNCOPATE_EXPORT int pthread_getschedparam(pthread_t thread, int* policy, sched_param* p) {

@@ -57,6 +57,7 @@ class Part(NamedTuple):
     ns: int
 
 
+AT_BARRIERS = {"turn": "turns (`ordered`)", "tasks": "tasks"}  # counted with barriers
 WHAT = {
     "locks": "waiting for locks",
     "condition": "waiting at condition variables",
@@ -276,8 +277,9 @@ def lines(results: dict) -> list[str]:
 
 
 def _what(state: str, results: dict) -> str:
-    has_turns = any(lock["object"] == "turn" for lock in results.get("locks", ()))
-    return WHAT[state] + ", and for turns (`ordered`)" * (state == "barrier" and has_turns)
+    seen = {lock["object"] for lock in results.get("locks", ())} if state == "barrier" else ()
+    also = [text for each, text in AT_BARRIERS.items() if each in seen]
+    return WHAT[state] + "".join(f", and for {text}" for text in also)
 
 
 def perhaps_other(results: dict) -> str:

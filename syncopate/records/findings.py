@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
-from syncopate.records import causes, holdlengths, imbalance, knowncalls, lockfigures
+from syncopate.records import (
+    causes,
+    holdlengths,
+    imbalance,
+    knowncalls,
+    lockfigures,
+    teamwaits,
+)
 from syncopate.records.lockfigures import BUSY_DO
 from syncopate.records.naming import IN_ANOTHER_PLACE, is_runtime, without_starters
 from syncopate.records.sectioncode import Facts
@@ -51,7 +58,7 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
         (gates if "gate" in finding["causes"] else found).append(finding)
         if len(found) == MOST_LOCKS:
             break
-    found += imbalance.of(results, _spare(results))
+    found += imbalance.of(results, _spare(results)) + teamwaits.of(results, _spare(results))
     found.sort(key=lambda each: -each["lost_share"])
     return [*found, *gates][:MOST_LOCKS]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
@@ -62,9 +63,7 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
     each_waits = uneven / (times * max(1, threads - 1))
     if first["last"] < MOSTLY_LAST * times if is_same else each_waits < LEAST_BY_CHANCE_NS:
         return None
-    most = _gain_at_most(uneven / max(1, threads), results)
-    if threads > lockfigures.usable_processors(results):
-        most = min(most, spare)
+    most = gain_at_most(uneven, threads, results, spare)
     if most < 1 + LEAST / 2:
         return None
     why = _same(lock, times) if is_same else _changing(lock, times, each_waits)
@@ -72,31 +71,58 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
     do = (DO_SAME if is_same else DO_CHANGING) + DO_AT_BARRIER * (not lock["region_ends"])
     reason = Reason(CAUSE, why, do, sure)
     where = "at the end of it" if lock["region_ends"] else "here"
+    found = of_team(
+        lock,
+        results,
+        Lost(uneven, f"work is unevenly split, and threads that are done wait {where}"),
+        (most, "were it evenly split"),
+        reason,
+    )
     return {
-        **{key: lock[key] for key in ("member", "declared", "called", "members")},
-        "lock": lock["name"],
-        "cost": f"{percent(uneven / total)} of {lockfigures.of_which_time(results)}"
-        f" ({duration(uneven)}): work is unevenly split, and threads that are done wait {where}",
-        "lost_share": uneven / total,
-        "lost_ns": uneven,
-        "gain": f"at most {math.ceil(most * 10) / 10:.1f}x as fast, were it evenly split and all"
-        " else the same",
-        "may_be_meant": False,
-        "gain_at_most": most,
-        "causes": [CAUSE],
+        **found,
         "why": [why, *_besides(lock, uneven)],
-        "do": [reason.do],
-        "reasons": [reason._asdict()],
-        "only_read": None,
-        "predictions": [],
         "seen": f"who comes last is counted, {_times(times)}; threads are timed without"
         " recorded waits, and without the time in which they had lost their processor",
     }
 
 
-def _gain_at_most(elapsed: float, results: dict) -> float:
-    duration_ns = results["process"]["duration_ns"]
-    return duration_ns / (duration_ns - elapsed) if elapsed < duration_ns else math.inf
+class Lost(NamedTuple):
+    """Time that threads of a team lose at one place, in all, and to what."""
+
+    ns: int
+    what: str
+
+
+def of_team(lock: dict, results: dict, lost: Lost, gain: tuple[float, str], reason: Reason) -> dict:
+    """A finding on a place where threads of a team wait for each other. `gain`: how many times as
+    fast the program is at most, and if what."""
+    share, (most, condition) = lost.ns / results["thread_time_ns"], gain
+    return {
+        **{key: lock[key] for key in ("member", "declared", "called", "members")},
+        "lock": lock["name"],
+        "cost": f"{percent(share)} of {lockfigures.of_which_time(results)}"
+        f" ({duration(lost.ns)}): {lost.what}",
+        "lost_share": share,
+        "lost_ns": lost.ns,
+        "gain": f"at most {math.ceil(most * 10) / 10:.1f}x as fast, {condition} and all"
+        " else the same",
+        "may_be_meant": False,
+        "gain_at_most": most,
+        "causes": [reason.cause],
+        "why": [reason.why],
+        "do": [reason.do],
+        "reasons": [reason._asdict()],
+        "only_read": None,
+        "predictions": [],
+        "seen": "waits are counted, and timed",
+    }
+
+
+def gain_at_most(lost: int, threads: float, results: dict, spare: float) -> float:
+    """How many times as fast the program could be, were so many threads never to lose that time."""
+    elapsed, duration_ns = lost / max(1, threads), results["process"]["duration_ns"]
+    most = duration_ns / (duration_ns - elapsed) if elapsed < duration_ns else math.inf
+    return min(most, spare) if threads > lockfigures.usable_processors(results) else most
 
 
 def _times(times: int) -> str:

@@ -40,6 +40,18 @@ BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
 TURN, REGION_THAT_MAY_BE_KEPT = 4, 5  # where a thread waits for its turn (`ordered`); as of GCC's
+TASKS, REGION_END = 6, 7  # where a thread waits for tasks; where others than who starts a region
+BEHIND_REGION = 3  # wait at its end: so far behind the region's address
+BEHIND_TASKS = 1  # a wait for tasks: so far behind the place, where that is a function's beginning
+_PLACES = {  # what is there, by the type
+    REGION_OF_GNU: "region in ",
+    REGION: "region in ",
+    REGION_THAT_MAY_BE_KEPT: "region in ",
+    REGION_END: "end of region in ",
+    TURN: "ordered in ",
+    TASKS: "tasks in ",
+}
+BARRIER_OF_RUNTIME = 8  # where a barrier is called of which nobody tells who came last
 # Memory that processes share, also that of sem_open(): mapped files that are no modules.
 SHARED_MEMORY = ("/dev/", "/memfd:", "/SYSV")
 UNKNOWN_CALLER = "its caller is not known"
@@ -216,7 +228,8 @@ def is_place(lock: Lock) -> bool:
     """Whether the lock's address is a return address: a barrier of OpenMP, a region, or no lock
     but a call of sched_yield()."""
     return lock.object == YIELD or (
-        lock.object == BARRIER and (lock.type in (PLACE, TURN) or is_region(lock))
+        lock.object == BARRIER
+        and (lock.type in (PLACE, TURN, TASKS, REGION_END, BARRIER_OF_RUNTIME) or is_region(lock))
     )
 
 
@@ -235,10 +248,17 @@ def is_turn(lock: Lock) -> bool:
     return lock.object == BARRIER and lock.type == TURN
 
 
+def is_for_tasks(lock: Lock) -> bool:
+    """Whether threads wait there for tasks, and have none to run."""
+    return lock.object == BARRIER and lock.type == TASKS
+
+
 def object_name(kind: int, locks: Sequence[Lock]) -> str:
-    """What locks of that kind and of one name are: those of recordformat, and "turn"."""
+    """What locks of that kind and of one name are: those of recordformat, "turn", and "tasks"."""
     if locks and is_turn(locks[0]):
         return "turn"
+    if locks and is_for_tasks(locks[0]):
+        return "tasks"
     return OBJECT_NAMES.get(kind, "unknown")
 
 
@@ -251,8 +271,11 @@ def _frames_of_place(lock: Lock, symbolizer: Symbolizer) -> list[Frame]:
     """The frames of a return address; where the function that made the call ended with it, by a
     jump, that function instead. The call that entered it tells, or the address is that function's
     first byte, as of a call of no length. Of a region of GCC's it is that function itself."""
-    address = lock.address
-    if lock.type in (REGION_OF_GNU, REGION_THAT_MAY_BE_KEPT) and symbolizer.begins(address):
+    address = lock.address - BEHIND_REGION * (lock.type == REGION_END)
+    if lock.type == TASKS and symbolizer.begins(address - 1 - BEHIND_TASKS):
+        address -= BEHIND_TASKS
+    of_function = (REGION_OF_GNU, REGION_THAT_MAY_BE_KEPT, REGION_END)
+    if lock.type in of_function and symbolizer.begins(address):
         entry = address
     else:
         entry = address - 1 if symbolizer.begins(address - 1) else symbolizer.entered(address)
@@ -290,7 +313,7 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> tuple[Name, Frame | None]:
     at = wrappers if wrappers or not is_wrapper(frames[0].function) else len(frames) - 1
     frame = frames[at]
     outer = frames[at + 1] if frame.inlined and at + 1 < len(frames) else None
-    what = "region in " if is_region(lock) else "ordered in " if is_turn(lock) else ""
+    what = _PLACES.get(lock.type, "")
     function = _OUTLINED.sub("", frame.function) if what else frame.function
     text = f"{function} at {frame.place()}" if frame.file else function
     return Name(what + text, "address", frame.place()), outer if not what else None

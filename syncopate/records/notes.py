@@ -61,8 +61,7 @@ class Notes:
         if self.has_only_openmp():
             notes.append(
                 "OpenMP's waits alone are recorded, of threads that came to one of its barriers,"
-                " locks or tasks, or start a region; what others wait at a region's end is known in"
-                " sum alone, and other threads and waits, as those for tasks, are not in here"
+                " locks or tasks, or start a region; other threads and waits are not in here"
             )
         if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from syncopate.records.imbalance import CAUSE
+from syncopate.records import imbalance, teamwaits
 from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-advice", 1
@@ -49,7 +49,7 @@ def _advice(found: dict, lock: dict) -> dict:
         **{key: found[key] for key in ("called", "member", "declared")},
         **{key: lock[key] for key in OF_LOCK},
         "waits": sum(each["count"] for each in waits),
-        **(_lost_to_imbalance(found, lock) if CAUSE in found["causes"] else {}),
+        **_lost_in_team(found, lock),
         "hold_mean_ns": lock["hold"] and lock["hold"]["mean_ns"],
         "gain_at_most": found["gain_at_most"],
         "reasons": found["reasons"],
@@ -57,7 +57,12 @@ def _advice(found: dict, lock: dict) -> dict:
     }
 
 
-def _lost_to_imbalance(found: dict, lock: dict) -> dict:
-    """Where nothing is lost to locks: who is not the last to come there waits."""
-    waits = sum(each["times"] - each["last"] for each in lock["work"])
+def _lost_in_team(found: dict, lock: dict) -> dict:
+    """Where nothing is lost to locks: who is not the last to come there waits, or all do."""
+    if imbalance.CAUSE in found["causes"]:
+        waits = sum(each["times"] - each["last"] for each in lock["work"])
+    elif not teamwaits.CAUSES.isdisjoint(found["causes"]):
+        waits = sum(each["count"] for each in lock["waits"].values())
+    else:
+        return {}
     return {"lost_ns": found["lost_ns"], "lost_share": found["lost_share"], "waits": waits}

@@ -39,6 +39,7 @@ SECTIONS = {
     "condition": "Condition variables (mostly for something to do: not counted as lost to locks)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
     "turn": "Turns of loops' iterations (`ordered`: not lost to locks)",
+    "tasks": "Waits for tasks, where threads had none to run (not lost to locks)",
     "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
     "semaphore_lock": "Semaphores used as locks",
     "futex": "The program's own futexes (signals, barriers, or locks that are not told from those)",

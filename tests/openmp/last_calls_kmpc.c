@@ -30,6 +30,9 @@ void __kmpc_push_num_threads(place*, int32_t, int32_t);
 job __kmpc_omp_task_alloc(place*, int32_t, int32_t, size_t, size_t, routine);
 int32_t __kmpc_omp_task(place*, int32_t, job), __kmpc_omp_task_parts(place*, int32_t, job);
 int32_t __kmpc_omp_task_with_deps(place*, int32_t, job, int32_t, void*, int32_t, void*);
+int32_t __kmpc_omp_taskwait(place*, int32_t);
+void __kmpc_taskgroup(place*, int32_t), __kmpc_end_taskgroup(place*, int32_t);
+void __kmpc_omp_wait_deps(place*, int32_t, int32_t, void*, int32_t, void*);
 void __kmpc_taskloop(place*, int, job, int, uint64_t*, uint64_t*, int64_t, int, int, uint64_t,
                      void*);
 void __kmpc_taskloop_5(place*, int, job, int, uint64_t*, uint64_t*, int64_t, int, int, uint64_t,
@@ -126,6 +129,22 @@ static void taskwait_deps(void) {
   // The runtime here may have none, though the preloaded library has the name.
   if (dlsym(RTLD_DEFAULT, "__kmpc_fork_call_if") != NULL)
     last___kmpc_omp_taskwait_deps_51(&here, self(), 1, &token, 0, NULL, 0);
+}
+LAST(int32_t, __kmpc_omp_taskwait, (int32_t me), (&here, me))
+static void taskwait(void) {
+  __kmpc_omp_task(&here, self(), new_job(self(), add_as_task));
+  (void)last___kmpc_omp_taskwait(self());
+}
+LAST(void, __kmpc_end_taskgroup, (int32_t me), (&here, me))
+static void taskgroup(void) {
+  __kmpc_taskgroup(&here, self());
+  __kmpc_omp_task(&here, self(), new_job(self(), add_as_task));
+  last___kmpc_end_taskgroup(self());
+}
+LAST(void, __kmpc_omp_wait_deps, (int32_t me), (&here, me, 1, &token, 0, NULL))
+static void wait_deps(void) {
+  task_with_deps();
+  last___kmpc_omp_wait_deps(self());
 }
 LAST(void, __kmpc_taskloop,
      (place * p, int me, job j, int condition, uint64_t* first, uint64_t* last, int64_t step,
@@ -231,6 +250,9 @@ static const struct last_call cases[] = {
     {"__kmpc_omp_task_parts", task_parts, 1, 0, anywhere},
     {"__kmpc_omp_task_with_deps", task_with_deps, 1, 0, anywhere},
     {"__kmpc_omp_taskwait_deps_51", taskwait_deps, 1, 0, anywhere},
+    {"__kmpc_omp_taskwait", taskwait, 1, 0, anywhere},
+    {"__kmpc_end_taskgroup", taskgroup, 1, 0, anywhere},
+    {"__kmpc_omp_wait_deps", wait_deps, 1, 0, anywhere},
     {"__kmpc_taskloop", taskloop, 12, 0, anywhere},
     {"__kmpc_taskloop_5", taskloop_5, 12, 0, anywhere},
     {"__kmpc_cancel", cancel, 1, 0, anywhere},

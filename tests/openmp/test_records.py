@@ -82,7 +82,8 @@ def test_how_often_locks_are_taken(tmp_path, compiler, lock):
 
 
 def barrier_at(results, place):
-    (found,) = [lock for lock in results["locks"] if place in lock["name"]]
+    named = [lock for lock in results["locks"] if place in lock["name"]]
+    (found,) = (lock for lock in named if not lock["name"].startswith("end of "))
     assert found["object"] == "barrier"
     return found
 
@@ -157,9 +158,10 @@ def test_what_one_barrier_or_several_regions_share_in_their_code(tmp_path, compi
     assert run_cli("record", "--omp", "-q", "-o", tmp_path / "r", "--", program).returncode == 0
     (results,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
     barriers = [each for each in results["locks"] if each["object"] == "barrier"]
-    regions = {each["name"] for each in barriers if each["name"].startswith("region in main at ")}
-    assert {f"region in main at split.c:{line}" for line in (6, 12, 18)} <= regions
-    met = [each for each in barriers if each["name"] not in regions]
+    names = {each["name"] for each in barriers}
+    for line in (6, 12, 18):  # where others wait at the end has that name, too
+        assert {f"{of}region in main at split.c:{line}" for of in ("", "end of ")} <= names
+    met = [each for each in barriers if "region in main at " not in each["name"]]
     lasts = sorted(sum(thread["last"] for thread in each["arrivals"]) for each in met)
     sections = compiler == "clang"  # GCC leaves their barrier to the end of the region
     assert lasts == [1] * sections + [10, 10], [each["name"] for each in met]
@@ -190,15 +192,22 @@ def test_who_is_last_at_the_end_of_a_region_and_how_long_others_wait(tmp_path, c
     command = ["record", "--omp", *options, "-q", "-o", tmp_path / "r", "--", program]
     assert run_cli(*command).returncode == 0
     (results,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
-    (region,) = results["locks"]
+    (region,) = (each for each in results["locks"] if each["region_ends"])
     assert region["waits"]["barrier"]["count"] == 10  # the start and the end of each
+    (end,) = (each for each in results["locks"] if not each["region_ends"])
+    assert end["name"] == "end of " + region["name"]
+    # What comes before a team is kept, or all: each of both threads waits for the slow one.
+    times = 2 if kept else 5
+    assert end["waits"]["barrier"]["count"] == 2 * times
+    duration = results["process"]["duration_ns"]
+    assert times * 2 * 19_000_000 < end["waited_ns"] < 2 * duration
     (last,) = region["region_ends"]
     assert last["thread"] == f"uneven/{results['process']['id']}" and last["last"] == 5
     # Those of the others that begin late, on a busy machine, wait for less.
     assert last["others_waited_ns"] > 20_000_000
     assert region["waited_ns"] < last["others_waited_ns"] and region["arrivals"] == []
     (limits,) = (note for note in results["notes"] if "OpenMP's waits alone" in note)
-    assert "at a region's end is known in sum alone" in limits
+    assert "other threads and waits are not in here" in limits
     (found,) = results["findings"]
     assert found["causes"] == ["imbalance"] and last["thread"] in found["why"][0]
     assert "schedule(dynamic)" in found["do"][0] and "nowait" not in found["do"][0]
@@ -250,7 +259,7 @@ def test_what_ends_its_function_is_named_by_that_function(tmp_path, compiler, re
     assert (done.returncode, done.stderr) == (0, "")
     (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
     barriers = {lock["name"]: lock for lock in results["locks"] if lock["object"] == "barrier"}
-    regions = {name for name in barriers if name.startswith("region in ")}
+    regions = {name for name in barriers if "region in " in name}
     met = {name: lock["waits"]["barrier"]["count"] for name, lock in barriers.items()
            if name not in regions}  # fmt: skip
     assert sorted(met.values()) == [24, 24], met
@@ -259,9 +268,8 @@ def test_what_ends_its_function_is_named_by_that_function(tmp_path, compiler, re
     line = int(re.fullmatch(r"(?:one\._omp_fn\.\d|\.omp_outlined\S*) at jumps\.c:(\d+)", own)[1])
     assert 5 <= line <= 9
     if compiler == "gcc":
-        assert {re.sub(r":\d+$", "", name) for name in regions} == {
-            "region in one at jumps.c", "region in two at jumps.c"
-        }  # fmt: skip
+        places = {re.sub(r":\d+$", "", name).removeprefix("end of ") for name in regions}
+        assert places == {"region in one at jumps.c", "region in two at jumps.c"}
 
 
 MODULE = """
@@ -396,9 +404,14 @@ def test_regions_that_stay_the_runtimes(tmp_path, regions):
     done = run_cli(*command, OMP_THREAD_LIMIT="3", OMP_DYNAMIC="false")
     assert (done.returncode, done.stderr) == (0, "")
     (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
-    called = [lock["called"] for lock in results["locks"] if lock["object"] == "barrier"]
-    within = [name for name in called if not name.startswith("region ")]
-    assert within and all("ours" in name for name in within), called
+    barriers = [lock for lock in results["locks"] if lock["object"] == "barrier"]
+    ours = [lock["called"] for lock in barriers if lock["arrivals"]]
+    assert ours and all("ours" in name for name in ours), ours
+    # Who waits at the runtime's barriers is recorded all the same.
+    for name in "limited", "reduced":
+        (met,) = (lock for lock in barriers if lock["name"].startswith(f"{name}._omp_fn.0 at "))
+        assert met["waits"]["barrier"]["count"] >= 3
+    assert any(lock["name"].startswith("end of region in limited") for lock in barriers)
 
 
 UNSEEN = """\
@@ -413,15 +426,20 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize(("barrier", "seen"), [("auto", "4 threads"), ("runtime", "1 thread")])
-def test_threads_that_come_to_no_call_are_said_to_be_missing(tmp_path, barrier, seen):
+@pytest.mark.parametrize(
+    ("barrier", "cancel", "seen"),
+    [("auto", "false", "4 threads"), ("runtime", "false", "4 threads"),
+     ("auto", "true", "4 threads"), ("runtime", "true", "1 thread")],
+)  # fmt: skip
+def test_threads_that_come_to_no_call_are_said_to_be_missing(tmp_path, barrier, cancel, seen):
     """Of a loop in a region, three of the four wait where libgomp alone sees it. That they have
-    come to its end is seen where the barrier is ours."""
+    come to its end is seen, but where barriers are the runtime's and it may be cancelled."""
     (tmp_path / "unseen.c").write_text(UNSEEN)
     program = compiled(tmp_path / "unseen", tmp_path / "unseen.c")
     for kind, only_openmp in (["--omp", "--omp-barrier", barrier], True), ([], False):
         record = tmp_path / f"unseen{len(kind)}.rec"
-        done = run_cli("record", *kind, "-q", "-o", record, "--", program)
+        command = ["record", *kind, "-q", "-o", record, "--", program]
+        done = run_cli(*command, OMP_CANCELLATION=cancel)
         assert (done.returncode, done.stderr) == (0, "")
         (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
         shown = run_cli("report", record).stdout

@@ -57,7 +57,13 @@ def recorded(folder, program, *options):
     shown = run_cli("report", record).stdout
     assert "\nTurns of loops' iterations (`ordered`: not lost to locks)\n" in shown
     assert not any("`ordered`" in note for note in results["notes"])
-    return {lock["name"]: lock for lock in results["locks"] if lock["object"] == "turn"}
+    found = [each for each in results["findings"] if each["causes"] == ["turns"]]
+    for each in found:
+        assert each["lock"].startswith("ordered in ") and "ordered part" in each["do"][0]
+    turns = {lock["name"]: lock for lock in results["locks"] if lock["object"] == "turn"}
+    worth = {name for name, lock in turns.items() if lock["waited_ns"] > 50_000_000}
+    assert worth <= {each["lock"] for each in found}
+    return turns
 
 
 def turns_in(locks, function):

@@ -11,6 +11,7 @@
 #include "openmp/runtime/caller.h"
 #include "openmp/runtime/passed_on.h"
 #include "openmp/tasks/phase.h"
+#include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
@@ -23,7 +24,15 @@ frame* frame_for(const binding& b) {
 }
 
 void barrier(frame& f, const void* caller) {
-  if (pass_barrier(f, caller)) end_marked_phase(f);
+  if (pass_barrier(f, caller)) end_marked_phase(f, caller);
+}
+
+// The end of a construct that is the runtime's.
+template <class End>
+auto end_by_runtime(const binding& b, const void* caller, End entry_points::*end) {
+  if (b.guessed) return decltype((b.to->real.*end)())();
+  const task_wait recorded(b, caller, barrier_of_runtime);
+  return (b.to->real.*end)();
 }
 
 // The unnamed critical section, and the lock of atomic operations without an instruction.
@@ -36,14 +45,16 @@ thread_local constinit char in_atomic [[gnu::tls_model("initial-exec")]] = 0;
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_barrier() {
   const binding& b = SYNCOPATE_CALLER(gomp);
-  if (frame* const f = frame_for(b)) barrier(*f, __builtin_return_address(0));
-  else b.to->real.GOMP_barrier();
+  if (frame* const f = frame_for(b)) return barrier(*f, __builtin_return_address(0));
+  const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
+  b.to->real.GOMP_barrier();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_loop_end() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_loop_end();
+  if (f == nullptr)
+    return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_loop_end);
   b.to->real.GOMP_loop_end_nowait();
   barrier(*f, __builtin_return_address(0));
 }
@@ -51,7 +62,8 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_loop_end() {
 SYNCOPATE_OPENMP_EXPORT void GOMP_sections_end() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_sections_end();
+  if (f == nullptr)
+    return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_sections_end);
   b.to->real.GOMP_sections_end_nowait();
   barrier(*f, __builtin_return_address(0));
 }
@@ -61,7 +73,10 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_sections_end() {
 SYNCOPATE_OPENMP_EXPORT bool GOMP_barrier_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
-  if (f == nullptr) return b.to->real.GOMP_barrier_cancel();
+  if (f == nullptr) {
+    const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
+    return b.to->real.GOMP_barrier_cancel();
+  }
   barrier(*f, __builtin_return_address(0));
   return false;
 }
@@ -69,7 +84,8 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_barrier_cancel() {
 SYNCOPATE_OPENMP_EXPORT bool GOMP_loop_end_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
-  if (f == nullptr) return b.guessed ? false : b.to->real.GOMP_loop_end_cancel();
+  if (f == nullptr)
+    return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_loop_end_cancel);
   b.to->real.GOMP_loop_end_nowait();
   barrier(*f, __builtin_return_address(0));
   return false;
@@ -78,7 +94,8 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_loop_end_cancel() {
 SYNCOPATE_OPENMP_EXPORT bool GOMP_sections_end_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
-  if (f == nullptr) return b.guessed ? false : b.to->real.GOMP_sections_end_cancel();
+  if (f == nullptr)
+    return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_sections_end_cancel);
   b.to->real.GOMP_sections_end_nowait();
   barrier(*f, __builtin_return_address(0));
   return false;

@@ -6,6 +6,8 @@
 #include "openmp/tasks/task_loop.h"
 #include "openmp/tasks/tasks.h"
 #include "openmp/teams/kept_region.h"
+#include "openmp/teams/recorded_tasks.h"
+#include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
 #include "openmp/teams/turn.h"
 
@@ -18,6 +20,25 @@ const entry_points& observed(const binding& b) {
 }
 
 void no_work(void*) {}
+
+constexpr binding nobody{};
+
+// A loop of tasks that the runtime makes, and waits for unless told not to. While recording the two
+// are told apart; of one with a reduction they are one call.
+template <class Loop>
+void task_loop_by_runtime(const binding& b, unsigned flags, const void* caller, Loop loop) {
+  constexpr unsigned no_group = 1u << 11, has_reduction = 1u << 12;
+  const entry_points& real = observed(b);
+  if (!syncopate::record::enabled || (flags & no_group) != 0) return loop(real, flags);
+  const bool one_call = (flags & has_reduction) != 0;
+  if (!one_call) {
+    real.GOMP_taskgroup_start();
+    loop(real, flags | no_group);
+  }
+  const task_wait recorded(b, caller);
+  if (one_call) loop(real, flags);
+  else real.GOMP_taskgroup_end();
+}
 }  // namespace
 
 // A task with a false `if` clause is run at once, unless it waits for an event to be fulfilled.
@@ -26,12 +47,15 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_task(gomp_function function, void* data, gomp_
                                        long size, long align, bool deferred, unsigned flags,
                                        void** depend, int priority, void* detach) {
   const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
+  const bool waits = !deferred && (flags & task_request::has_depend) != 0;
+  const task_wait recorded(waits ? b : nobody, __builtin_return_address(0));
   if (frame* const f = task_frame(b))
     return make_task(
         *f, {function, data, copy, size, align, deferred, flags, depend, priority, detach});
   const bool later = deferred || (flags & task_request::has_detach) != 0;
   (later ? observed(b) : b.to->real)
-      .GOMP_task(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+      .GOMP_task(b.ours ? told(function) : function, data, copy, size, align, deferred, flags,
+                 depend, priority, detach);
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_taskloop(gomp_function function, void* data, gomp_copy copy,
@@ -39,12 +63,18 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_taskloop(gomp_function function, void* data, g
                                            unsigned long tasks, int priority, long first, long last,
                                            long step) {
   const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
-  if (frame* const f = task_frame(b))
+  if (frame* const f = task_frame(b)) {
+    const task_wait recorded(b, __builtin_return_address(0));
     return run_task_loop(
         *f, {function, data, copy, size, align, true, flags, nullptr, priority, nullptr}, tasks,
         iterations_of(first, last, step));
-  observed(b).GOMP_taskloop(function, data, copy, size, align, flags, tasks, priority, first, last,
-                            step);
+  }
+  if (b.ours) function = told(function);
+  task_loop_by_runtime(b, flags, __builtin_return_address(0),
+                       [=](const entry_points& real, unsigned how) {
+                         real.GOMP_taskloop(function, data, copy, size, align, how, tasks, priority,
+                                            first, last, step);
+                       });
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_taskloop_ull(gomp_function function, void* data, gomp_copy copy,
@@ -53,22 +83,30 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_taskloop_ull(gomp_function function, void* dat
                                                unsigned long long first, unsigned long long last,
                                                unsigned long long step) {
   const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
-  if (frame* const f = task_frame(b))
+  if (frame* const f = task_frame(b)) {
+    const task_wait recorded(b, __builtin_return_address(0));
     return run_task_loop(
         *f, {function, data, copy, size, align, true, flags, nullptr, priority, nullptr}, tasks,
         iterations_of(first, last, step, (flags & task_loop_up) != 0));
-  observed(b).GOMP_taskloop_ull(function, data, copy, size, align, flags, tasks, priority, first,
-                                last, step);
+  }
+  if (b.ours) function = told(function);
+  task_loop_by_runtime(b, flags, __builtin_return_address(0),
+                       [=](const entry_points& real, unsigned how) {
+                         real.GOMP_taskloop_ull(function, data, copy, size, align, how, tasks,
+                                                priority, first, last, step);
+                       });
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_taskwait() {
   const binding& b = SYNCOPATE_CALLER(gomp);
+  const task_wait recorded(b, __builtin_return_address(0));
   if (frame* const f = task_frame(b)) return wait_for_children(*f);
   b.to->real.GOMP_taskwait();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_taskwait_depend(void** depend) {
   const binding& b = SYNCOPATE_CALLER(gomp);
+  const task_wait recorded(b, __builtin_return_address(0));
   if (frame* const f = task_frame(b)) return wait_for_dependences(*f, depend);
   b.to->real.GOMP_taskwait_depend(depend);
 }
@@ -95,6 +133,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_taskgroup_start() {
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_taskgroup_end() {
   const binding& b = SYNCOPATE_CALLER(gomp);
+  const task_wait recorded(b, __builtin_return_address(0));
   if (frame* const f = task_frame(b)) return end_group(*f);
   b.to->real.GOMP_taskgroup_end();
 }

@@ -1,5 +1,5 @@
-// kmpc.cpp -- LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
-// Reductions: kmpc_reduce.cpp.
+// kmpc.cpp -- LLVM's libomp: teams, barriers, copyprivate, critical sections.
+// Reductions: kmpc_reduce.cpp. Tasks: kmpc_tasks.cpp.
 
 #include <syncopate/machine.h>
 
@@ -21,11 +21,6 @@ namespace {
 
 // What the caller's num_threads clause said, for the next region.
 thread_local constinit unsigned pushed_threads [[gnu::tls_model("initial-exec")]] = 0;
-
-const entry_points& observed(const binding& b) {
-  if (b.ours) mark_phase();
-  return b.to->real;
-}
 
 constexpr std::size_t few = 8;
 
@@ -112,8 +107,9 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
 SYNCOPATE_OPENMP_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
   if (frame* const f = frame_for(b))
-    barrier(*f, *b.to, location, thread, __builtin_return_address(0));
-  else b.to->real.__kmpc_barrier(location, thread);
+    return barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
+  b.to->real.__kmpc_barrier(location, thread);
 }
 
 // `did_it`: the caller ran the block; `data` is its own, or where to copy to.
@@ -143,54 +139,6 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int3
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {
   if (!release(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_end_critical(location, thread, name);
-}
-
-SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task(void* location, std::int32_t thread,
-                                                     void* task) {
-  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task(location, thread, task);
-}
-
-SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_parts(void* location, std::int32_t thread,
-                                                           void* task) {
-  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task_parts(location, thread, task);
-}
-
-SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, std::int32_t thread,
-                                                               void* task, std::int32_t count,
-                                                               void* depend,
-                                                               std::int32_t more_count,
-                                                               void* more) {
-  return observed(SYNCOPATE_KMPC_CALLER)
-      .__kmpc_omp_task_with_deps(location, thread, task, count, depend, more_count, more);
-}
-
-SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop(void* location, std::int32_t thread, void* task,
-                                             std::int32_t condition, std::uint64_t* first,
-                                             std::uint64_t* last, std::int64_t step,
-                                             std::int32_t no_group, std::int32_t schedule,
-                                             std::uint64_t grain, void* duplicate) {
-  observed(SYNCOPATE_KMPC_CALLER)
-      .__kmpc_taskloop(location, thread, task, condition, first, last, step, no_group, schedule,
-                       grain, duplicate);
-}
-
-SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop_5(void* location, std::int32_t thread, void* task,
-                                               std::int32_t condition, std::uint64_t* first,
-                                               std::uint64_t* last, std::int64_t step,
-                                               std::int32_t no_group, std::int32_t schedule,
-                                               std::uint64_t grain, std::int32_t modifier,
-                                               void* duplicate) {
-  observed(SYNCOPATE_KMPC_CALLER)
-      .__kmpc_taskloop_5(location, thread, task, condition, first, last, step, no_group, schedule,
-                         grain, modifier, duplicate);
-}
-
-SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_taskwait_deps_51(void* location, std::int32_t thread,
-                                                         std::int32_t count, void* depend,
-                                                         std::int32_t more_count, void* more,
-                                                         std::int32_t no_wait) {
-  observed(SYNCOPATE_KMPC_CALLER)
-      .__kmpc_omp_taskwait_deps_51(location, thread, count, depend, more_count, more, no_wait);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_cancel(void* location, std::int32_t thread,

@@ -5,6 +5,7 @@
 
 #include "openmp/config.h"
 #include "openmp/runtime/caller.h"
+#include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
 
 // What a call means: `location`, the ident_t of a place in the program, lies in who calls.
@@ -20,6 +21,7 @@ inline frame* frame_for(const binding& b) noexcept {
 inline void barrier(frame& f, const runtime& r, void* location, std::int32_t thread,
                     const void* caller) noexcept {
   if (!pass_barrier(f, caller)) return;
+  const task_wait recorded(f, caller);
   f.in_runtime = true;
   r.real.__kmpc_barrier(location, thread);
   f.in_runtime = false;

@@ -148,6 +148,10 @@ using kmpc_copy = void (*)(void*, void*);
      std::int32_t, std::int32_t, std::uint64_t, std::int32_t, void*))                             \
   X(void, __kmpc_omp_taskwait_deps_51,                                                            \
     (void*, std::int32_t, std::int32_t, void*, std::int32_t, void*, std::int32_t))                \
+  X(std::int32_t, __kmpc_omp_taskwait, (void*, std::int32_t))                                     \
+  X(void, __kmpc_omp_wait_deps, (void*, std::int32_t, std::int32_t, void*, std::int32_t, void*))  \
+  X(void, __kmpc_taskgroup, (void*, std::int32_t))                                                \
+  X(void, __kmpc_end_taskgroup, (void*, std::int32_t))                                            \
   X(std::int32_t, __kmpc_cancel, (void*, std::int32_t, std::int32_t))                             \
   X(void, __kmpc_ordered, (void*, std::int32_t))                                                  \
   X(void, __kmpc_dispatch_fini_4, (void*, std::int32_t))                                          \

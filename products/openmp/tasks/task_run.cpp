@@ -148,6 +148,7 @@ void run_body(void* started) {
 }  // namespace
 
 void run_here(frame& f, task& t) noexcept {
+  const task_body recorded(reinterpret_cast<void (*)()>(t.function));
   task* const before = f.doing;
   f.doing = &t;
   t.floor = tasks_of(f).crew.end(f.id);

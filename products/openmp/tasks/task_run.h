@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "openmp/tasks/team_tasks.h"
+#include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
 #include "openmp/teams/team_wait.h"
 
@@ -81,6 +82,7 @@ void help_until(frame& f, bool any, Over over, Idle idle) noexcept {
     task* t = find_task(f, any);
     if (t == nullptr) {
       if (idle()) return;
+      const idle_time recorded;
       team_waiter waiter(f);
       do {
         waiter.pass_time(f.in->event, [](std::uint32_t) { return false; });

@@ -304,14 +304,18 @@ bool kept_region::run(const work& what, const void* place) noexcept {
   ++master_.phase;
   const bool same = settings_of(of_.real) == inner_;
   meeting_.join([this] { return is_called_away(master_); });
-  if (is_called_away(master_)) end_phase(master_);
+  if (is_called_away(master_)) {
+    if (__builtin_expect(recorded_ != 0, 0)) region_wait_is_for_tasks(master_);
+    end_phase(master_);
+    if (__builtin_expect(recorded_ != 0, 0)) begin_region_wait(recorded_);
+  }
   if (__builtin_expect(recorded_ != 0, 0)) end_region_wait();
   go_outside();
   return same && !changed_.load(std::memory_order_relaxed) &&  // [M]
          !team_.abandoned.load(std::memory_order_relaxed);     // [M]
 }
 
-void kept_region::end_phase(frame& f) const noexcept { end_marked_phase(f); }
+void kept_region::end_phase(frame& f) const noexcept { end_marked_phase(f, nullptr); }
 
 void kept_region::work_on(void* started) {
   auto* const k = static_cast<kept_region*>(started);

@@ -28,6 +28,7 @@
 #include "openmp/teams/barrier_places.h"
 #include "openmp/teams/places.h"
 #include "openmp/teams/run_ahead.h"
+#include "openmp/teams/task_waits.h"
 #include "openmp/teams/team_wait.h"
 #include "openmp/teams/yield.h"
 #include "record/recorder.h"
@@ -47,14 +48,6 @@ constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, or not to be 
 
 // Of the region that the thread starts or ends, and that is recorded.
 thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
-
-// The place in the program that calls us, as a return address. Where a region's function ends with
-// the call, that is a jump, and the return address lies in our code: then the function's first byte
-// is the place, counted as a call of no length.
-const void* place_of_call(const void* caller, void (*function)()) noexcept {
-  if (!is_our_code(caller)) return caller;
-  return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(function) + 1);
-}
 
 // Of a region. Of GCC's each has a function of its own, while one call may start several that are
 // alike but for it: then it is that function's first byte.
@@ -188,18 +181,20 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0))
     ask_processors(of);  // [K]
   std::uint32_t place = 0;
+  const void* where = nullptr;
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
     const place_type type = of.kind != family::gnu ? region_of_other
                             : config.keep          ? region_that_may_be_kept
                                                    : region_of_gnu;
-    place = record::identify(record::object_kind::barrier, type,
-                             place_of_region(of.kind, caller, what.function), nullptr);
+    where = place_of_region(of.kind, caller, what.function);
+    place = record::identify(record::object_kind::barrier, type, where, nullptr);
     begin_region_wait(place);
   }
   if (config.barrier == nullptr) {
     own_.of = &of;
     own_.what = what;
     own_.recorded = place;
+    if (place != 0) own_.recorded_end = end_of_region(where);
     return;
   }
   team& t = *take_team();
@@ -217,11 +212,12 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   update(order_->participants, t.participants);
   update(order_->first_phase, t.phase);
   update(order_->recorded, place);
+  update(order_->meets, place != 0 || (of.tasks && makes_tasks(what.function)));
   if (__builtin_expect(place != 0, 0)) {
+    update(order_->recorded_end, end_of_region(where));
     t.left.store(0, std::memory_order_relaxed);  // [G]
     for (own_times* const each : {&t.leaving, &t.meeting[0], &t.meeting[1]}) each->clear();
   }
-  update(order_->meets, of.tasks && makes_tasks(what.function));
 }
 
 region::~region() {
@@ -263,17 +259,23 @@ void region_order::enter(frame& f) const noexcept {
 
 namespace {
 
+bool is_ours(frame& f) noexcept { return f.in != nullptr && (f.threads != 0 || settle(f)); }
+
 // The tasks of the last phase (tasks.h, R2).
 void end_tasks(frame& f, bool meets) noexcept {
-  if (f.in == nullptr || (f.threads == 0 && !settle(f))) return;
   if (!meets) {
     if (f.in->task_phase.load(std::memory_order_relaxed) == f.phase + 1) finish_tasks(f);  // [P]
   } else if (pass_barrier(f, nullptr)) {
-    end_marked_phase(f);
+    end_marked_phase(f, nullptr);
   }
 }
 
 }  // namespace
+
+void region_wait_is_for_tasks(const frame& f) noexcept {
+  region_wait.id = tasks_of_region(f);
+  end_region_wait();
+}
 
 // Who waits at the end of a phase that has tasks runs them meanwhile, as far as we know. Asked
 // by the last to come there: all marks are made.
@@ -292,19 +294,46 @@ void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t 
   if (others_wait) record::had_more_work(region, t.leaving.uneven(own, now, threads));
 }
 
+// All threads meet before the runtime ends the region: so it is seen how long each waits for the
+// others, and what it runs of tasks meanwhile is not taken for waiting. Where barriers are the
+// runtime's they meet at one, unless the region may be cancelled: then nobody has to come there.
+void region_order::leave_recorded(frame& f) const noexcept {
+  const entry_points& real = of->real;
+  const auto threads = static_cast<std::uint32_t>(real.omp_get_num_threads());
+  if (in != nullptr) count_leaving(f, *in, recorded, threads);
+  if (!is_ours(f)) {
+    if (threads > 1 && real.GOMP_barrier != nullptr && real.omp_get_cancellation != nullptr &&
+        real.omp_get_cancellation() == 0) {
+      const task_wait for_others(recorded_end);
+      real.GOMP_barrier();
+    }
+    if (f.id == 0) begin_region_wait(recorded);
+    return;
+  }
+  const std::uint32_t place = f.id == 0 ? recorded : recorded_end;
+  region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
+  const bool has_some = pass_barrier(f, nullptr);
+  stop_running_ahead();
+  if (has_some) {
+    region_wait_is_for_tasks(f);
+    // Those of a region that is cancelled are dropped, at its end.
+    if (of->tasks || !f.in->abandoned.load(std::memory_order_relaxed))  // [A]
+      end_marked_phase(f, nullptr);
+    if (f.id == 0) begin_region_wait(recorded);
+  } else if (f.id != 0) {
+    end_region_wait();
+  }
+}
+
 void region_order::leave(frame& f) const noexcept {
   stop_running_ahead();
-  if (of->tasks) end_tasks(f, meets);
+  if (__builtin_expect(recorded != 0, 0)) leave_recorded(f);
+  else if (of->tasks && is_ours(f)) end_tasks(f, meets);
   stop_running_ahead();  // at the barrier that ends the tasks; behind us is the runtime
   current = f.outer;
-  if (__builtin_expect(recorded != 0, 0) && in != nullptr)
-    count_leaving(f, *in, recorded, static_cast<std::uint32_t>(of->real.omp_get_num_threads()));
-  if (f.id != 0) return;
-  if (in != nullptr) {
-    update(in->phase, f.phase);
-    if (f.threads > 1) count_threads(-newcomers(f));
-  }
-  if (__builtin_expect(recorded != 0, 0)) begin_region_wait(recorded);
+  if (f.id != 0 || in == nullptr) return;
+  update(in->phase, f.phase);
+  if (f.threads > 1) count_threads(-newcomers(f));
 }
 
 bool settle(frame& f) noexcept {

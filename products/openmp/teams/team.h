@@ -56,8 +56,10 @@ struct alignas(128) region_order {
   team* in = nullptr;  // null: its barriers are the runtime's
   work what{};
   std::uint32_t participants = 0, first_phase = 0;
-  std::uint32_t recorded = 0;  // while recording: the place that starts it
-  bool meets = false;          // ends with a barrier of ours, since there will be tasks (tasks.h)
+  // While recording: the place that starts it, and where others wait at its end.
+  std::uint32_t recorded = 0, recorded_end = 0;
+  // Ends with a barrier of ours: there will be tasks (tasks.h), or it is recorded.
+  bool meets = false;
 
   // Runs body(work) as one thread of the region. To be called by each, in the started function.
   template <class Body>
@@ -67,6 +69,7 @@ struct alignas(128) region_order {
   friend class kept_region;
   void enter(frame& f) const noexcept;
   void leave(frame& f) const noexcept;
+  void leave_recorded(frame& f) const noexcept;
 };
 
 struct alignas(128) team {
@@ -176,6 +179,8 @@ class region {
 // Recording: a wait at the start or end of a region begins, or ends, in the thread that starts it.
 void begin_region_wait(std::uint32_t place) noexcept;
 void end_region_wait() noexcept;
+// Such a wait at its end ends, and was one for tasks of the region's, which are run next.
+void region_wait_is_for_tasks(const frame& f) noexcept;
 // The thread has done its part of a region that is recorded. The others wait for who is the last,
 // which can tell how long they did: most are the runtime's from here on. Its `left` and `leaving`
 // are cleared by who starts a region.

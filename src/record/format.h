@@ -146,7 +146,7 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t reserved;
   std::uint64_t created_ticks, destroyed_ticks;
   // May lag by fewer than 256 when the process was killed; a reader-writer lock's by as many for
-  // each thread.
+  // each thread. Of a condition variable: how often threads that waited for it were woken.
   std::uint64_t acquisitions;
   // Ticks. Each sample is in the sum and the histogram as often as it stands for acquisitions; the
   // largest is that of all holds that were seen, also of those after a wait.
@@ -233,6 +233,8 @@ enum class wait_kind : std::uint32_t {
                      // region, and for how long it was at work before, without waits
   more_work = 26,    // no wait: how often it was the last there, at work longer than others, and
                      // how long these waited for it then, in all
+  signals = 27,      // no wait: how often the thread woke others that waited for a condition
+                     // variable, if it has waited for it, too
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

@@ -396,6 +396,11 @@ bool is_of(std::uint32_t id, const void* object) noexcept {
   return e != nullptr && load(e->address) == address_of(object);
 }
 
+void count_signal(std::uint32_t id) noexcept {
+  lock_entry* const e = known_id(id) != 0 ? lock_of(id) : nullptr;
+  if (e != nullptr) add(e->acquisitions, 1);
+}
+
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept {
   // More, and a count of the histogram could overflow: hours of nothing but locking.
   constexpr std::uint64_t enough = UINT32_MAX / count_period;

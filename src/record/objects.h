@@ -21,6 +21,9 @@ std::uint32_t known_object(object_kind, const void* object) noexcept;
 // Counts that its waiters were woken (futex_wakes::with()).
 void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept;
 
+// Counts that threads which wait for a condition variable are woken.
+void count_signal(std::uint32_t id) noexcept;
+
 // Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept;
 

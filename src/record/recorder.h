@@ -210,6 +210,9 @@ void had_more_work(std::uint32_t id, std::uint64_t ticks) noexcept;
 // it there, in ticks and in all.
 void left_last(std::uint32_t id, std::uint64_t waited) noexcept;
 
+// The calling thread is about to wake one, or all, of those that wait for a condition variable.
+void signaled(std::uint32_t id) noexcept;
+
 // What waiting for a futex of the program's own is, by how its waiters were woken so far.
 wait_kind kind_of_futex(std::uint32_t id) noexcept;
 // A thread waits for it because its word has this value.

@@ -282,6 +282,10 @@ row_slot* find_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noex
   return s;
 }
 
+bool has_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noexcept {
+  return t.rows_size != 0 && probe(t, lock, kind)->used;
+}
+
 void thread_begin(std::uint32_t creator_stack) noexcept {
   if (!enabled) return;
   entry inside;

@@ -193,6 +193,7 @@ std::uint32_t running_threads() noexcept;
 
 // The slot for (lock, kind); nullptr when the record cannot grow or the thread has too many.
 row_slot* find_row(thread_state&, std::uint32_t lock, std::uint32_t kind) noexcept;
+bool has_row(thread_state&, std::uint32_t lock, std::uint32_t kind) noexcept;
 
 // Memory for one item in the thread's chunk, not yet published; nullptr when there is none.
 template <class Item>

@@ -177,6 +177,15 @@ void wait_end_now(wait& w) noexcept {
   touch_header(w.end);
 }
 
+void signaled(std::uint32_t id) noexcept {
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return;
+  count_signal(id);
+  if (!has_row(*t, id, row_kind(wait_kind::condition))) return;
+  if (const row_slot* slot = find_row(*t, id, row_kind(wait_kind::signals))) ++slot->row->waits;
+}
+
 void wait_in_vain(wait& w) noexcept {
   wait_end_now(w);
   if (w.end == 0) return;

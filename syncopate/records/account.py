@@ -131,6 +131,9 @@ class Account:
             "total_ns": total,
             "parts": {state: ns for state, ns in parts.items() if ns},
             "too_much_ns": max(0, -rest),
+            "signaled_by_waiters_ns": self.of.ns(
+                sum(group.signaled_by_waiters for group in self.of.groups)
+            ),
             "why_unexplained": why if parts.get("unexplained") else None,
         }
 
@@ -308,12 +311,11 @@ def _perhaps_more(results: dict) -> str:
     states = ["futex", "unseen_futex", "yield"]
     if semaphores_may_be_locks(results):
         states.append("semaphore")
-    if results["process"]["at_conditions"]:
-        states.append("condition")
     without = (tasks.without if tasks else "") + javawaits.SAID * awaits_locks(results)
     if results["process"]["unseen_cpu_ns"]:
         without += ", without those of its threads that are not recorded"
     own = sum(account["parts"].get(state, 0) for state in states)
+    own += _at_own_conditions(results)
     if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
         return without
     share = percent(own / account["total_ns"])
@@ -328,12 +330,29 @@ def _perhaps_more(results: dict) -> str:
 
 def _most_of_it(results: dict, own: int, states: list[str]) -> str:
     """Where half of that or more was."""
-    found = [
-        (sum(waits["total_ns"] for kind, waits in lock["waits"].items() if kind in states), lock)
-        for lock in results["locks"]
-    ]
+    found = []
+    for lock in results["locks"]:
+        at_own = sum(waits["total_ns"] for kind, waits in lock["waits"].items() if kind in states)
+        found.append((at_own + _at_own_condition(lock, results), lock))
     most, lock = max(found, key=lambda each: each[0], default=(0, None))
     return f", most of it at {in_sentence(lock['called'])}" if most >= own / 2 else ""
+
+
+def _at_own_conditions(results: dict) -> int:
+    """What threads waited for condition variables that may be locks of the program's own: of its
+    language, or those whose waiters signal them."""
+    account = results["account"]
+    if results["process"]["at_conditions"]:
+        return account["parts"].get("condition", 0)
+    return account["signaled_by_waiters_ns"]
+
+
+def _at_own_condition(lock: dict, results: dict) -> int:
+    """The same of one."""
+    if results["process"]["at_conditions"]:
+        waits = lock["waits"].get("condition")
+        return waits["total_ns"] if waits else 0
+    return lock["signaled_by_waiters_ns"]
 
 
 def waits_for_rows(results: dict) -> bool:
@@ -385,11 +404,10 @@ def unseen(results: dict) -> float:
     account = results["account"]
     is_alone = len(results["threads"]) == 1 and not results["process"]["unseen_cpu_ns"]
     states = SHARED if is_alone else UNSEEN
-    if results["process"]["at_conditions"]:
-        states += ("condition",)
     if semaphores_may_be_locks(results):
         states += tuple({"semaphore"} - {*states})
     ns = sum(account["parts"].get(state, 0) for state in states)
+    ns += _at_own_conditions(results)
     return ns / account["total_ns"] if account["total_ns"] else 0.0
 
 

@@ -32,6 +32,7 @@ from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
+BY_WAITERS = 0.75  # of a condition variable's signals, where it may be a lock of the program's
 MOST_EVENTS = 200_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
@@ -105,6 +106,7 @@ class Group:
         self.releases = 0  # while others waited
         self.in_vain = 0  # waits for it that ended without it
         self.open = Sums()  # lost waits that are not over
+        self.signaled_by_waiters = 0  # ticks of waits for condition variables that are used so
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
         self.held_ticks, self.slept_ticks = 0, 0.0
@@ -374,14 +376,18 @@ class Analysis:
         return self.group_of[lock]
 
     def _read_rows(self) -> None:
-        known: dict[tuple[int, int], tuple[list, Kind, dict[int, Sums], Group, bool, bool]] = {}
+        known: dict[
+            tuple[int, int], tuple[list, Kind, dict[int, Sums], Group, bool, bool, set | None]
+        ] = {}
+        waiters: dict[int, set[int]] = defaultdict(set)  # of condition variables: threads
         thread_lost, thread_waited = self.thread_lost, self.thread_waited
         for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
             of = lock, kind
             if of not in known:
                 exact = self.row_sums[of] = [0, 0]
-                known[of] = exact, *self._row_goes_to(lock, kind)
-            exact, into, by_thread, group, is_lost, is_barrier = known[of]
+                own = waiters[lock] if kind == recordformat.WaitKind.CONDITION else None
+                known[of] = exact, *self._row_goes_to(lock, kind), own
+            exact, into, by_thread, group, is_lost, is_barrier, own = known[of]
             exact[0] += waits
             exact[1] += total
             into.add_histogram(waits, packed)
@@ -392,6 +398,8 @@ class Analysis:
                 into.largest = largest
             if waits:
                 into.threads.add(thread)
+                if own is not None:
+                    own.add(thread)
                 sums = by_thread[thread]
                 sums.waits += waits
                 sums.total += total
@@ -411,11 +419,24 @@ class Analysis:
             self.group(row.lock).releases += row.waits
         for lock, times in self.record.in_vain():
             self.group(lock).in_vain += times
+        self._read_signals(waiters)
         self._read_open()
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():
             self.group(lock).speculation.update(counts)
+
+    def _read_signals(self, waiters: dict[int, set[int]]) -> None:
+        """Tells condition variables whose waiters signal them, as they do where threads wait for
+        each other's leave, from those at which others give them something to do."""
+        signals: dict[int, Counter[int]] = defaultdict(Counter)
+        for thread, lock, times in self.record.signals():
+            signals[lock][thread] += times
+        for lock in self.record.locks() if signals else ():
+            by, theirs = signals[lock.id], waiters[lock.id]
+            if by.total() >= BY_WAITERS * lock.signals and 2 * len(by) >= len(theirs) >= 2:
+                _, ticks = self.row_sums[lock.id, recordformat.WaitKind.CONDITION]
+                self.group(lock.id).signaled_by_waiters += ticks
 
     def _read_open(self) -> None:
         for thread in self.record.threads():

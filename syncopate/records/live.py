@@ -99,7 +99,8 @@ def _perhaps(analysis: Analysis) -> int:
     if analysis.record.header.recorder == BY_KERNEL:
         kinds.add("semaphore")
     sums = (group.kinds[kind].total for group in analysis.groups for kind in kinds & {*group.kinds})
-    return analysis.ns(sum(sums))
+    signaled = sum(group.signaled_by_waiters for group in analysis.groups)
+    return analysis.ns(sum(sums) + signaled)
 
 
 def _counts(analysis: Analysis) -> dict[Key, Counts]:

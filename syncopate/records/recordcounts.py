@@ -20,6 +20,7 @@ from syncopate.records.recordformat import (
     ROW_HISTOGRAM,
     ROW_KIND,
     ROWS,
+    SIGNALS,
     SPECULATION,
     SPECULATION_COUNTS,
     WAIT_ROW,
@@ -92,6 +93,12 @@ class RecordCounts(RecordChunks):
         """Lock id, and what became of one thread's runs ahead of it."""
         for _, f in self._rows_of(SPECULATION):
             yield f[0], dict(zip(SPECULATION_COUNTS, f[5:]))
+
+    def signals(self) -> Iterator[tuple[int, int, int]]:
+        """Thread, a condition variable's id, and how often the thread woke who waited for it, if it
+        has waited for that, too."""
+        for thread, f in self._rows_of(SIGNALS):
+            yield thread, f[0], f[2]
 
     def in_vain(self) -> Iterator[tuple[int, int]]:
         """Lock id, and how many of one thread's waits for it ended without it."""

@@ -19,6 +19,7 @@ from syncopate.records.recordcounts import RecordCounts
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
     BY_KERNEL,
+    CONDITION,
     CONFLICT_ROW,
     CONFLICTS,
     CREATED,
@@ -232,7 +233,10 @@ class Record(RecordCounts):
             kind = told.object, told.type
             if told.stack:
                 f = (*f[:3], f[3] & ~CREATED, 0, told.stack, *f[6:])
-        return Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:], f[6], f[8])
+        taken, woken = (0, f[9]) if f[1] == CONDITION else (f[9], 0)
+        return Lock(
+            known, f[0], *kind, f[3], f[4], f[5], taken, *f[10:13], f[13:], f[6], f[8], woken
+        )
 
     def retell(
         self,

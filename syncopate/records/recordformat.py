@@ -77,6 +77,7 @@ SPECULATION = 22  # of wait_kind: no wait, but runs ahead of a lock: SPECULATION
 IN_VAIN = 24  # of wait_kind: no wait, but how many waits ended without the lock
 AT_WORK = 25  # of wait_kind: no wait, but how long a thread was at work before a barrier
 MORE_WORK = 26  # of wait_kind: of the last there, how long others waited since it had more to do
+SIGNALS = 27  # of wait_kind: no wait, but how often waiters of a condition variable were woken
 HOLDER_COUNTS = ("preempted", "preemptions", "slept", "faulted")  # in the places of the histogram
 PAGES_COUNTS = ("of", "paged", "given")  # behind these: of new pages
 ELISION_COUNTS = (
@@ -234,6 +235,7 @@ class Lock(NamedTuple):
     hold_histogram: tuple[int, ...]
     places: int = 0  # lock_entry.reserved: where the object keeps its identity and its count
     destroyed_ticks: int = 0  # DESTROYED: when
+    signals: int = 0  # of a condition variable: lock_entry.acquisitions
 
 
 class OpenWait(NamedTuple):

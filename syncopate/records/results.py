@@ -178,6 +178,7 @@ class Results:
             "acquisitions": acquisitions,
             "contended": group.contended(),
             "in_vain": group.in_vain,
+            "signaled_by_waiters_ns": self.of.ns(group.signaled_by_waiters),
             "open": group.open.waits,
             "contended_share": group.got() / acquisitions if counted and not in_part else None,
             "counted": counted,

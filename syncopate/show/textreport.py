@@ -37,6 +37,8 @@ SECTIONS = {
     "rwlock": "Reader-writer locks",
     "spinlock": "Spin locks",
     "condition": "Condition variables (mostly for something to do: not counted as lost to locks)",
+    "condition_lock": "Condition variables that their waiters signal (perhaps locks of the"
+    " program's own: not counted as lost)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
     "turn": "Turns of loops' iterations (`ordered`: not lost to locks)",
     "tasks": "Waits for tasks, where threads had none to run (not lost to locks)",
@@ -143,6 +145,13 @@ def _of_section(locks: list[dict], section: str) -> list[dict]:
     """The locks of one section. A semaphore or futex is in one of two or in both, with the waits
     that belong there; one that nobody waited for is no lock as far as one can tell."""
     kind = section.removesuffix("_lock")
+    if kind == "condition":
+        return [
+            lock
+            for lock in locks
+            if lock["object"] == kind
+            and _is_signaled_by_waiters(lock) == (section == "condition_lock")
+        ]
     if kind not in ("semaphore", "futex"):
         return [lock for lock in locks if lock["object"] == section]
     found = []
@@ -153,6 +162,12 @@ def _of_section(locks: list[dict], section: str) -> list[dict]:
             if waits or not (as_lock or lock["waits"]):
                 found.append(lock | {"waits": waits})
     return found
+
+
+def _is_signaled_by_waiters(lock: dict) -> bool:
+    """Of most of what threads waited there."""
+    own = lock["signaled_by_waiters_ns"]
+    return bool(own) and 2 * own >= lock["waited_ns"]
 
 
 def _command(results: dict) -> str:

@@ -58,6 +58,7 @@ def test_parts_add_up(tmp_path):
             "elsewhere": 2 * SECOND - 1_030_000_000,
         },
         "too_much_ns": 0,
+        "signaled_by_waiters_ns": 0,
         "why_unexplained": None,
     }
     assert found["lost_ns"] == 130_000_000

@@ -380,7 +380,7 @@ def test_json_has_the_documented_shape(tmp_path):
         "lost_ns", "lost_share", "waited_ns", "mean_wait_ns", "threads_waited", "threads_lost",
         "waits", "hold", "by_thread", "arrivals", "region_ends", "elision", "waiters", "holders",
         "site", "worst", "unexplained", "speculation", "in_vain", "open", "shared",
-        "counted_in_part", "work",
+        "counted_in_part", "work", "signaled_by_waiters_ns",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]

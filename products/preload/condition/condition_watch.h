@@ -12,7 +12,12 @@ namespace syncopate::shim {
 
 struct condition_watch : posix::nobody_watches_condition {
   static void about_to_signal(program_condition& c) {
-    if (guards.misuse && c.is_empty()) signaled_nobody(&c.object());
+    if (!guards.misuse && !record::enabled) return;
+    condition_object& o = c.object();
+    const bool is_for_nobody = c.is_empty();
+    if (guards.misuse && is_for_nobody) signaled_nobody(&o);
+    if (record::enabled && !is_for_nobody)
+      record::signaled(record::identify(record::object_kind::condition, 0, &o, &o.slot));
   }
   static void about_to_destroy(program_condition& c) {
     if (guards.misuse) shim::about_to_destroy("condition variable", &c.object(), !c.is_empty());

@@ -133,6 +133,7 @@ class watched_process {
   static bool goes_on(const thread_state&, std::uint64_t address, std::uint64_t since);
   void open(thread_state&, const open_wait&, std::uint64_t since);
   void release(const futex&, const begun_wait& by, std::uint64_t end);
+  void count_signal(const futex&, std::uint32_t by);  // to a wait for a condition variable
   void name(thread_state&, std::uint32_t thread);
   void see_processors();
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);

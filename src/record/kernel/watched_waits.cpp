@@ -298,7 +298,8 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
       ++row->waits;
       t.ended_in_vain = row;
     }
-  if (f.entry != nullptr && !in_vain) ++f.entry->acquisitions;
+  const bool is_signal = kind == wait_kind::condition;
+  if (f.entry != nullptr && !in_vain && !is_signal) ++f.entry->acquisitions;
   if (e.woken != 0) t.delay_in_waits += e.head.time - e.woken;
   std::uint32_t holder = f.has_owner && known(e.owner) != nullptr ? e.owner : 0;
   if (holder == 0 && known(e.waker) != nullptr) holder = e.waker;
@@ -315,7 +316,17 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
     made.on_processor = made.sleeps = 1;
     file_.add_event(t.index, made, !f.is_known);
   }
+  if (is_signal) count_signal(f, e.waker);
   if (t.woken_by.since == e.since) release(f, t.woken_by, e.woken);
+}
+
+void watched_process::count_signal(const futex& f, std::uint32_t by) {
+  if (by == 0) return;
+  if (f.entry != nullptr) ++f.entry->acquisitions;
+  const thread_state* const waker = known(by);
+  if (waker == nullptr || file_.existing_row(waker->index, f.lock, wait_kind::condition) == nullptr)
+    return;
+  if (wait_row* row = file_.row(waker->index, f.lock, wait_kind::signals)) ++row->waits;
 }
 
 void watched_process::release(const futex& f, const begun_wait& by, std::uint64_t end) {

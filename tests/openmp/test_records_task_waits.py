@@ -117,7 +117,6 @@ int main(int count, char** arguments) {
 """
 MS = 1_000_000
 SECOND = 1000 * MS
-LEAST = 100 * MS  # of any wait for the long task
 HOW = [("gcc", []), ("gcc", ["--omp-tasks", "ours"]), ("gcc", ["--omp-barrier", "runtime"]),
        ("clang", []), ("clang", ["--omp-barrier", "runtime"])]  # fmt: skip
 
@@ -153,9 +152,10 @@ def test_what_threads_wait_for_tasks_is_what_they_run_none(
     if "runtime" in options and how in ("meets", "ends"):
         return  # which barriers have tasks is the runtime's to know
     rows = [lock for lock in results["locks"] if lock["object"] == "tasks"]
-    assert sum(lock["waited_ns"] for lock in rows) > LEAST, results["locks"]
+    for_tasks = 0.5 * (idle - delayed)  # the rest may be at a barrier, before there were some
+    assert sum(lock["waited_ns"] for lock in rows) > for_tasks, results["locks"]
     assert all(lock["name"].startswith("tasks in ") for lock in rows)
     assert all("tasks.c:" in lock["name"] for lock in rows), rows
     assert "\nWaits for tasks, where threads had none to run (not lost to locks)\n" in shown
     found = next(each for each in results["findings"] if each["causes"] == ["tasks"])
-    assert found["lost_ns"] > LEAST and "tasks" in found["do"][0]
+    assert found["lost_ns"] > 0.5 * for_tasks and "tasks" in found["do"][0]

@@ -8,6 +8,7 @@
 #include "openmp/base/export.h"
 #include "openmp/config.h"
 #include "openmp/locks/program_locks.h"
+#include "openmp/locks/runtime_lock.h"
 #include "openmp/runtime/caller.h"
 #include "openmp/runtime/passed_on.h"
 #include "openmp/tasks/phase.h"
@@ -106,7 +107,10 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_sections_end_cancel() {
 SYNCOPATE_OPENMP_EXPORT void* GOMP_single_copy_start() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.to->real.GOMP_single_copy_start();
+  if (f == nullptr) {
+    const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
+    return b.to->real.GOMP_single_copy_start();
+  }
   if (b.to->real.GOMP_single_start()) return nullptr;
   barrier(*f, __builtin_return_address(0));
   return f->in->copied;
@@ -115,13 +119,18 @@ SYNCOPATE_OPENMP_EXPORT void* GOMP_single_copy_start() {
 SYNCOPATE_OPENMP_EXPORT void GOMP_single_copy_end(void* data) {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.to->real.GOMP_single_copy_end(data);
+  if (f == nullptr) {
+    const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
+    return b.to->real.GOMP_single_copy_end(data);
+  }
   f->in->copied = data;
   barrier(*f, __builtin_return_address(0));
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_start() {
-  if (!take_whole(unnamed)) asked_now(&in_unnamed, SYNCOPATE_CALLER(gomp)).GOMP_critical_start();
+  if (take_whole(unnamed)) return;
+  const runtime_lock recorded(&unnamed);
+  asked_now(&in_unnamed, SYNCOPATE_CALLER(gomp)).GOMP_critical_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_end() {
@@ -131,7 +140,9 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_critical_end() {
 
 // `name`: 8 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_start(void** name) {
-  if (!take(name)) asked_before(name, SYNCOPATE_CALLER(gomp)).GOMP_critical_name_start(name);
+  if (take(name)) return;
+  const runtime_lock recorded(name);
+  asked_before(name, SYNCOPATE_CALLER(gomp)).GOMP_critical_name_start(name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_end(void** name) {
@@ -139,7 +150,9 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_end(void** name) {
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_start() {
-  if (!take_whole(atomics)) asked_now(&in_atomic, SYNCOPATE_CALLER(gomp)).GOMP_atomic_start();
+  if (take_whole(atomics)) return;
+  const runtime_lock recorded(&atomics);
+  asked_now(&in_atomic, SYNCOPATE_CALLER(gomp)).GOMP_atomic_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_end() {

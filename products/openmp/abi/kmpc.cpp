@@ -12,6 +12,7 @@
 #include "openmp/base/export.h"
 #include "openmp/config.h"
 #include "openmp/locks/program_locks.h"
+#include "openmp/locks/runtime_lock.h"
 #include "openmp/teams/team.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
@@ -118,8 +119,10 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thr
                                                 std::int32_t did_it) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
   frame* const f = frame_for(b);
-  if (f == nullptr)
+  if (f == nullptr) {
+    const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
     return b.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
+  }
   if (did_it != 0) f->in->copied = data;
   barrier(*f, *b.to, location, thread, __builtin_return_address(0));
   if (did_it == 0) copy(data, f->in->copied);
@@ -128,13 +131,16 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thr
 
 // `name`: 32 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical(void* location, std::int32_t thread, void* name) {
-  if (!take(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical(location, thread, name);
+  if (take(name)) return;
+  const runtime_lock recorded(name);
+  SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical(location, thread, name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int32_t thread,
                                                        void* name, std::uint32_t hint) {
-  if (!take(name))
-    SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
+  if (take(name)) return;
+  const runtime_lock recorded(name);
+  SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {

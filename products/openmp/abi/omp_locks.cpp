@@ -9,6 +9,7 @@
 #include "openmp/locks/locks.h"
 #include "openmp/locks/nest_lock.h"
 #include "openmp/locks/program_locks.h"
+#include "openmp/locks/runtime_lock.h"
 #include "openmp/runtime/caller.h"
 #include "openmp/runtime/passed_on.h"
 
@@ -71,7 +72,9 @@ SYNCOPATE_VERSIONED_NEST_LOCKS(_)
     if (!destroy(lock)) asked_before(lock, SYNCOPATE_CALLER(omp)).omp_destroy_lock##suffix(lock);  \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_set_lock##suffix(void* lock) {                                  \
-    if (!take(lock)) asked_before(lock, SYNCOPATE_CALLER(omp)).omp_set_lock##suffix(lock);         \
+    if (take(lock)) return;                                                                        \
+    const runtime_lock recorded(lock);                                                             \
+    asked_before(lock, SYNCOPATE_CALLER(omp)).omp_set_lock##suffix(lock);                          \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_unset_lock##suffix(void* lock) {                                \
     if (!release(lock)) asked_before(lock, SYNCOPATE_CALLER(omp)).omp_unset_lock##suffix(lock);    \
@@ -91,8 +94,11 @@ SYNCOPATE_VERSIONED_NEST_LOCKS(_)
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_set_nest_lock##suffix(void* lock) {                             \
     const binding& b = SYNCOPATE_CALLER(omp);                                                      \
-    if (auto* real = nested(lock, b)) real->omp_set_nest_lock##suffix(lock);                       \
-    else nest_lock(*b.to, lock);                                                                   \
+    if (auto* real = nested(lock, b)) {                                                            \
+      const runtime_lock recorded(lock);                                                           \
+      return real->omp_set_nest_lock##suffix(lock);                                                \
+    }                                                                                              \
+    nest_lock(*b.to, lock);                                                                        \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_unset_nest_lock##suffix(void* lock) {                           \
     if (auto* real = nested(lock, SYNCOPATE_CALLER(omp))) real->omp_unset_nest_lock##suffix(lock); \
@@ -132,7 +138,8 @@ SYNCOPATE_OMP_HINTS(_, int*)
 SYNCOPATE_KMPC_LOCK(void, init_lock,
                     if (!init(lock)) asked_now(lock, b).__kmpc_init_lock(location, thread, lock);)
 SYNCOPATE_KMPC_LOCK(void, destroy_lock, if (!destroy(lock)) SYNCOPATE_ASKED_BEFORE(destroy_lock);)
-SYNCOPATE_KMPC_LOCK(void, set_lock, if (!take(lock)) SYNCOPATE_ASKED_BEFORE(set_lock);)
+SYNCOPATE_KMPC_LOCK(void, set_lock, if (take(lock)) return; const runtime_lock recorded(lock);
+                    SYNCOPATE_ASKED_BEFORE(set_lock);)
 SYNCOPATE_KMPC_LOCK(void, unset_lock, if (!release(lock)) SYNCOPATE_ASKED_BEFORE(unset_lock);)
 SYNCOPATE_KMPC_LOCK(int, test_lock, if (locks_are_ours()) return try_lock_word(lock) ? 1 : 0;
                     return SYNCOPATE_ASKED_BEFORE(test_lock);)
@@ -143,7 +150,11 @@ SYNCOPATE_KMPC_LOCK(int, test_lock, if (locks_are_ours()) return try_lock_word(l
       if (auto* real = nested(lock, b)) return real->__kmpc_##name(location, thread, lock); \
       return ours;)
 SYNCOPATE_KMPC_NEST_LOCK(void, destroy_nest_lock, release_entry(word(lock)))
-SYNCOPATE_KMPC_NEST_LOCK(void, set_nest_lock, nest_lock(*b.to, lock))
+SYNCOPATE_KMPC_LOCK(
+    void, set_nest_lock, if (auto* real = nested(lock, b)) {
+      const runtime_lock recorded(lock);
+      return real->__kmpc_set_nest_lock(location, thread, lock);
+    } nest_lock(*b.to, lock);)
 SYNCOPATE_KMPC_NEST_LOCK(void, unset_nest_lock, nest_unlock(lock))
 SYNCOPATE_KMPC_NEST_LOCK(int, test_nest_lock, nest_try_lock(*b.to, lock))
 SYNCOPATE_KMPC_LOCK(void, init_nest_lock,

@@ -50,6 +50,8 @@ std::uint32_t end_of_region(const void* place) noexcept {
 }
 
 void task_wait::begin(const binding& meant, const void* caller, place_type type) noexcept {
+  // A runtime that waits may call itself by names of ours; what tasks call comes from their bodies.
+  if (innermost != nullptr) return;
   if (!meant.ours || meant.to->real.omp_get_num_threads() < 2) return;
   const void* const place = place_of_wait(caller);
   const bool at_start = place != caller && type == tasks_in_program;

@@ -351,11 +351,16 @@ std::optional<target> members::pointed(std::uint64_t address, std::uint64_t offs
     place own;
     found.element = element ? size_of(*element, classes_) : 0;
     declared(&die, found.inner);
-    if (found.element == 0 ||
-        !descend(type, address - start, sizeof address, own, 0, nullptr, classes_) ||
-        !descend(*element, offset % found.element, bytes, found.inner, 0, nullptr, classes_) ||
-        found.inner.bytes != bytes)
+    if (!pointer || !descend(type, address - start, sizeof address, own, 0, nullptr, classes_))
       continue;
+    if (found.element == 0) {  // void, or a type that is defined elsewhere
+      if (offset != 0) continue;
+      found.element = bytes;
+    } else if (!descend(*element, offset % found.element, bytes, found.inner, 0, nullptr,
+                        classes_) ||
+               found.inner.bytes != bytes) {
+      continue;
+    }
     found.pointer = own.members;
     return found;
   }

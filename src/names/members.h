@@ -42,7 +42,8 @@ class members {
   std::optional<place> parameter(std::uint64_t function, unsigned wanted, std::uint64_t bytes,
                                  const std::vector<std::uint64_t>& offsets);
   // What of exactly `bytes` bytes lies `offset` bytes behind what the pointer at that link-time
-  // address points to: an array, as far as this knows.
+  // address points to: an array, as far as this knows. Of a type that is not known, as void, what
+  // it points to itself is taken for that.
   std::optional<target> pointed(std::uint64_t address, std::uint64_t offset, std::uint64_t bytes);
 
  private:

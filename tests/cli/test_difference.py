@@ -354,8 +354,10 @@ static inline void change(latch* l)
   { take(&l->writer); usleep(500); release(&l->writer); usleep(100); }
 OUT static void* insert(void* x) { while (reads < 1600) change(index_latch); return x; }
 OUT static void* flush(void* x) { while (reads < 1600) change(page_latch); return x; }
-static void* searches(void* x) { for (int i = 0; i < 400; i++) search_index(); return x; }
-static void* gets(void* x) { for (int i = 0; i < 400; i++) get_page(); return x; }
+static void at_times(int i) { if (i % 8 == 0) usleep(200); }
+static void* searches(void* x)
+  { for (int i = 0; i < 400; i++) { at_times(i); search_index(); } return x; }
+static void* gets(void* x) { for (int i = 0; i < 400; i++) { at_times(i); get_page(); } return x; }
 int main(void) {
   pthread_t t[6];
   index_latch = __builtin_memset(__builtin_malloc(sizeof(latch)), 0, sizeof(latch));

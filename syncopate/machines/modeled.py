@@ -103,7 +103,9 @@ def find(name: str, machine: str) -> str:
 
 
 # Why a program that has ended has left no report.
-NO_REPORT = "the program became another one by exec, or was ended before it could write one"
+NO_REPORT = (
+    "the program was refused, became another one by exec, or was ended before it could write one"
+)
 
 
 def _written(path: str) -> tuple[int, int] | None:

@@ -24,6 +24,7 @@
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
 #include "model/front/program/shared_objects.h"
+#include "model/front/pthread/early_threads.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/threads.h"
 #include "model/front/threads/arch.h"
@@ -139,6 +140,7 @@ int run_program() {
 
 int start_machine(int count, char** given, char**) {
   load_client();
+  refuse_early_threads();
   constructing = false;
   leave_constructors();
   copy_arguments(count, given);

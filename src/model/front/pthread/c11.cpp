@@ -7,7 +7,9 @@
 #include <ctime>
 
 #include "model/front/compiler/critical_sections.h"
+#include "model/front/program/identity.h"
 #include "model/front/pthread/cancel.h"
+#include "model/front/pthread/early_threads.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
@@ -35,6 +37,11 @@ static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeo
 }  // namespace
 
 SYNCOPATE_EXPORT int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
+  if (constructing && asks_machine()) {
+    const int result = SYNCOPATE_REAL(thrd_create)(thread, routine, argument);
+    if (result == thrd_success) note_early();
+    return result;
+  }
   SYNCOPATE_UNLESS_PROGRAM(thrd_create, thread, routine, argument);
   return to_thrd(start_thread(thread, nullptr, nullptr, routine, argument, SYNCOPATE_CALLER));
 }
@@ -45,6 +52,11 @@ SYNCOPATE_EXPORT thrd_t thrd_current() {
 }
 
 SYNCOPATE_EXPORT int thrd_join(thrd_t thread, int* result) {
+  if (constructing && asks_machine()) {
+    const int joined = SYNCOPATE_REAL(thrd_join)(thread, result);
+    if (joined == thrd_success) forget_early();
+    return joined;
+  }
   SYNCOPATE_UNLESS_PROGRAM(thrd_join, thread, result);
   test_cancel();
   void* value = nullptr;
@@ -57,6 +69,11 @@ SYNCOPATE_EXPORT int thrd_join(thrd_t thread, int* result) {
 }
 
 SYNCOPATE_EXPORT int thrd_detach(thrd_t thread) {
+  if (constructing && asks_machine()) {
+    const int detached = SYNCOPATE_REAL(thrd_detach)(thread);
+    if (detached == thrd_success) forget_early();
+    return detached;
+  }
   SYNCOPATE_UNLESS_PROGRAM(thrd_detach, thread);
   return to_thrd(::pthread_detach(thread));
 }

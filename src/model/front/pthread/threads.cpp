@@ -19,6 +19,7 @@
 #include "model/front/program/options.h"
 #include "model/front/pthread/callers.h"
 #include "model/front/pthread/cancel.h"
+#include "model/front/pthread/early_threads.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
@@ -332,13 +333,21 @@ int run_main_thread(int (*program)()) {
 using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
 
+// A join or detach of a static constructor's.
+static int over(int error) {
+  if (error == 0) forget_early();
+  return error;
+}
+
 SYNCOPATE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                     void* (*routine)(void*), void* argument) {
+  if (constructing && asks_machine()) return create_early(thread, attributes, routine, argument);
   SYNCOPATE_UNLESS_PROGRAM(pthread_create, thread, attributes, routine, argument);
   return start_thread(thread, attributes, routine, nullptr, argument, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int pthread_join(pthread_t thread, void** result) {
+  if (constructing && asks_machine()) return over(SYNCOPATE_REAL(pthread_join)(thread, result));
   SYNCOPATE_UNLESS_PROGRAM(pthread_join, thread, result);
   test_cancel();
   return join_thread(thread, result, nullptr, SYNCOPATE_CALLER);
@@ -346,6 +355,8 @@ SYNCOPATE_EXPORT int pthread_join(pthread_t thread, void** result) {
 
 SYNCOPATE_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clockid_t clock,
                                           const timespec* when) {
+  if (constructing && asks_machine())
+    return over(SYNCOPATE_REAL(pthread_clockjoin_np)(thread, result, clock, when));
   SYNCOPATE_UNLESS_PROGRAM(pthread_clockjoin_np, thread, result, clock, when);
   test_cancel();
   if (when == nullptr) return join_thread(thread, result, nullptr, SYNCOPATE_CALLER);
@@ -355,11 +366,15 @@ SYNCOPATE_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clock
 }
 
 SYNCOPATE_EXPORT int pthread_timedjoin_np(pthread_t thread, void** result, const timespec* when) {
+  if (constructing && asks_machine())
+    return over(SYNCOPATE_REAL(pthread_timedjoin_np)(thread, result, when));
   SYNCOPATE_UNLESS_PROGRAM(pthread_timedjoin_np, thread, result, when);
   return pthread_clockjoin_np(thread, result, CLOCK_REALTIME, when);
 }
 
 SYNCOPATE_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) {
+  if (constructing && asks_machine())
+    return over(SYNCOPATE_REAL(pthread_tryjoin_np)(thread, result));
   SYNCOPATE_UNLESS_PROGRAM(pthread_tryjoin_np, thread, result);
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;
@@ -372,6 +387,7 @@ SYNCOPATE_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) {
 }
 
 SYNCOPATE_EXPORT int pthread_detach(pthread_t thread) {
+  if (constructing && asks_machine()) return over(SYNCOPATE_REAL(pthread_detach)(thread));
   SYNCOPATE_UNLESS_PROGRAM(pthread_detach, thread);
   thread_record* const r = find_record(thread);
   if (r == nullptr) {

@@ -119,8 +119,9 @@ function(syncopate_pytest_folder name)
     endif()
   endforeach()
   if(any_long)
+    # All of a folder together take hours on a machine that does other work.
     add_test(NAME ${name}.long COMMAND ${command} --timeout 1800 -m long)
     set_tests_properties(${name}.long PROPERTIES
-      LABELS "${name};long" ENVIRONMENT "${environment}" TIMEOUT 3600)
+      LABELS "${name};long" ENVIRONMENT "${environment}" TIMEOUT 43200)
   endif()
 endfunction()

@@ -17,7 +17,7 @@ LONGEST_NAME = 2000  # that is read for what may go
 # of Python's for code that has no name.
 _ARGUMENTS = (
     re.compile(r"<(?!(?:module|lambda|locals|\w+comp|genexpr|string|stdin|frozen [\w.]+)>)[^<>]+>"),
-    re.compile(r"(?<!operator)\((?!anonymous|[^()]*known\))[^()]*\)"),
+    re.compile(r"(?<!operator)!?\((?!anonymous|[^()]*known\))[^()]*\)"),  # D's templates: "!(int)"
 )
 _COUNT = re.compile(r"(\[\])? x[\d,]+$")
 REST = " > \u2026"

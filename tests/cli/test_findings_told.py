@@ -246,6 +246,7 @@ def test_the_worst_come_first_and_the_rest_is_left_to_the_tables(tmp_path):
         ),
         ("(anonymous namespace)::lock at a.cc:1", 36, "(anonymous namesp…e)::lock at a.cc:1"),
         ("operator()(int) at a.cc:1", 21, "operator() at a.cc:1"),
+        ("core.Mutex.this!(core.Mutex).this(bool)+0x3e", 31, "core.Mutex.this.this+0x3e"),
     ],
 )
 def test_names_are_shortened_where_they_tell_least(name, width, said):

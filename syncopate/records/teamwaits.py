@@ -40,7 +40,17 @@ KINDS = {
         " schedule(dynamic, 1), as a larger chunk's turn lasts until all of it is done",
     ),
 }
-CAUSES = frozenset(kind.cause for kind in KINDS.values())
+# Where waits are shorter in the mean, there are tasks: a runtime may take as long to hand one out.
+SHORT_NS = 20_000
+SMALL = _Kind(
+    "small_tasks",
+    "threads wait between tasks, which are so small that to make them, to hand them out, and to"
+    " record that, takes much of the time",
+    "did that take none",
+    "let each task do more: make none below some size (an `if` or `final` clause, or a test before"
+    " the task), and taskloop with a larger grainsize",
+)
+CAUSES = frozenset(kind.cause for kind in (*KINDS.values(), SMALL))
 
 
 def of(results: dict, spare: float) -> list[dict]:
@@ -61,8 +71,14 @@ def _finding(lock: dict, kind: _Kind, results: dict, spare: float) -> dict | Non
     most = imbalance.gain_at_most(waited, len(results["threads"]), results, spare)
     if most < 1 + LEAST / 2:
         return None
+    if lock["object"] == "tasks" and waited < SHORT_NS * times(lock):
+        kind = SMALL
     reason = Reason(kind.cause, _who(lock), kind.do, CERTAIN)
     return imbalance.of_team(lock, results, Lost(waited, kind.what), (most, kind.condition), reason)
+
+
+def times(lock: dict) -> int:
+    return sum(each["count"] for each in lock["waits"].values())
 
 
 def _who(lock: dict) -> str:

@@ -62,7 +62,7 @@ def _lost_in_team(found: dict, lock: dict) -> dict:
     if imbalance.CAUSE in found["causes"]:
         waits = sum(each["times"] - each["last"] for each in lock["work"])
     elif not teamwaits.CAUSES.isdisjoint(found["causes"]):
-        waits = sum(each["count"] for each in lock["waits"].values())
+        waits = teamwaits.times(lock)
     else:
         return {}
     return {"lost_ns": found["lost_ns"], "lost_share": found["lost_share"], "waits": waits}

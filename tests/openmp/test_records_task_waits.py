@@ -159,3 +159,37 @@ def test_what_threads_wait_for_tasks_is_what_they_run_none(
     assert "\nWaits for tasks, where threads had none to run (not lost to locks)\n" in shown
     found = next(each for each in results["findings"] if each["causes"] == ["tasks"])
     assert found["lost_ns"] > 0.5 * for_tasks and "tasks" in found["do"][0]
+
+
+SMALL = """\
+static long fib(int n) {
+  long a, b;
+  if (n < 2) return n;
+#pragma omp task shared(a)
+  a = fib(n - 1);
+#pragma omp task shared(b)
+  b = fib(n - 2);
+#pragma omp taskwait
+  return a + b;
+}
+int main(void) {
+  long found;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  found = fib(21);
+  return found == 10946 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_many_tasks_that_are_small_are_not_said_to_be_too_few(tmp_path, compiler):
+    path = source(tmp_path, "small.c", SMALL)
+    program = compiled(tmp_path / "small", "-O2", path, compiler=compiler)
+    record = tmp_path / "small.rec"
+    assert run_cli("record", "--omp", "-q", "-o", record, "--", program).returncode == 0
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    (row,) = (lock for lock in results["locks"] if lock["name"].startswith("tasks in fib at "))
+    assert row["waits"]["barrier"]["count"] > 10_000
+    of_row = [each["causes"] for each in results["findings"] if each["lock"] == row["name"]]
+    assert of_row == [["small_tasks"]]

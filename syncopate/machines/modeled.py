@@ -104,7 +104,7 @@ def find(name: str, machine: str) -> str:
 
 # Why a program that has ended has left no report.
 NO_REPORT = (
-    "the program was refused, became another one by exec, or was ended before it could write one"
+    "the program became another one by exec, was refused, or was ended before it could write one"
 )
 
 

@@ -60,6 +60,15 @@ def test_a_run_without_tables_says_so_and_fails(ends, how, status):
     assert "syncopate: --stats: no tables: the program became another" in done.stderr
 
 
+def test_a_refused_run_is_said_to_be_refused(ends, monkeypatch):
+    monkeypatch.setenv("SYNCOPATE_LOCK", "no_lock")
+    done = on_machines("simulate", "-m", "test-4c", "--stats", ends, "once")
+    assert done.returncode == 2
+    why, no_tables = done.stderr.splitlines()
+    assert why.startswith("syncopate: no lock is called 'no_lock'")
+    assert no_tables.startswith("syncopate: --stats: no tables: ") and "was refused" in no_tables
+
+
 def test_tables_of_a_program_that_has_closed_its_standard_error(ends):
     plain = on_machines("simulate", "-m", "test-4c", "--stats", ends, "once")
     closed = on_machines("simulate", "-m", "test-4c", "--stats", ends, "closed")

@@ -53,17 +53,33 @@ class Declaration:
     def moved_out(self) -> tuple[int, int, str, str] | None:
         """What becomes of it where it goes before the transaction: the place that is replaced, what
         is declared before, and what stays there. None where it cannot."""
+        if _STORED & set(self.words) or self.variables[0].is_function:
+            return self.start, self.stop, self.whole, ""
         one, *more = self.variables
-        if _STORED & set(self.words) or one.is_function:
+        constant = any(v.is_constant for v in self.variables)
+        declarators = self.text.level(self.start, self.stop)
+        if all(v.value < 0 for v in self.variables) and self._has_constant_sizes() and not constant:
             return self.start, self.stop, self.whole, ""
-        if any(v.is_constant for v in self.variables):
+        if any(v.is_array or v.is_function for v in self.variables) or one.value < 0:
             return None
-        if all(v.value < 0 for v in self.variables) and self._has_constant_sizes():
-            return self.start, self.stop, self.whole, ""
-        if more or one.is_array or "{" in self.text.code[self.start : self.stop]:
+        if "__auto_type" in self.words or ((more or constant) and "*" in declarators):
             return None
-        plain = without_comments(self.text.text[self.start : one.value]).rstrip()
-        return self.start, one.value, re.sub(r"\s*\n\s*", " ", plain) + ";", f"{one.name} "
+        braces = [v.name for v in self.variables if self._value(v).startswith("{")]
+        if (more and braces) or re.search(r"\)\s*\{", self.text.code[self.start : self.stop]):
+            return None  # a compound literal does not outlive the block that it stands in
+        # The initial values stay where they are, as assignments: `int x = 1, y = x;` is
+        # `x = 1, y = x;` there.
+        declared = without_comments(self.text.text[self.start : one.value]).rstrip()
+        if constant:
+            declared = re.sub(r"\bconst\b\s*", "", declared)
+        declared += "".join(f", {v.name}" for v in more)
+        name = f"{one.name} = (__typeof__({one.name}))" if braces else f"{one.name} "
+        stop = one.value + (1 if braces else 0)
+        return self.start, stop, re.sub(r"\s*\n\s*", " ", declared) + ";", name
+
+    def _value(self, of: Variable) -> str:
+        """The initial value as code; "" without one."""
+        return self.text.code[of.value + 1 : self.stop].strip() if of.value >= 0 else ""
 
     def _has_constant_sizes(self) -> bool:
         sizes = re.findall(r"\[([^\[\]]*)\]", self.text.code[self.start : self.stop])

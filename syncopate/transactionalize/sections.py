@@ -19,6 +19,9 @@ _LEAVES = {  # calls that do not return
     "verrx", "pthread_exit", "thrd_exit", "longjmp", "_longjmp", "siglongjmp",
 }  # fmt: skip
 _NO_RETURN = re.compile(r"\b\w*noreturn\w*\b", re.I)
+_KEPT_LITERAL = re.compile(  # a variable, made to point to one
+    r"\b(\w+)\s*=\s*(?:&\s*\([\w\s*]+\)|\([\w\s*]+\[\w*\]\s*\))\s*\{"
+)
 _LABEL = re.compile(r"(?<=[;{}])\s*(\w+)\s*:(?!:)")
 
 
@@ -246,6 +249,12 @@ def _hoist(section: Section, effects: Effects) -> None:
     """Declarations of the section's own level that are used behind it move before it."""
     text, block = section.text, section.text.block(section.lock.at)
     after = text.code[text.statement_end(section.end) : block[1]]
+    for literal in _KEPT_LITERAL.finditer(section.code):
+        place = section.start + literal.start(1)
+        lasts = text.before(place) in tuple(">.*") or _named(literal[1], after)
+        if text.block(place) == block and lasts:
+            line = text.line(place)
+            raise Refused(f"a compound literal in line {line}, which ends with it, is kept")
     within = declarations(text, section.start, section.end)
     for one in within:
         if text.block(one.start) != block:
@@ -256,8 +265,9 @@ def _hoist(section: Section, effects: Effects) -> None:
         if not used and not kept:
             continue
         name, line = (used + kept)[0], one.line
-        if _named(name, text.code[section.lock.at : one.start]):
-            raise Refused(f"{name}, declared in line {line}, means something else before")
+        for moving in (v.name for v in one.variables):
+            if _named(moving, text.code[section.lock.at : one.start]):
+                raise Refused(f"{moving}, declared in line {line}, means something else before")
         moved = one.moved_out()
         if not moved or text.before(section.lock.at) == ":":
             how = "used" if used else "pointed to"

@@ -239,3 +239,88 @@ def test_an_include_within_a_function_is_no_place_for_another(tmp_path):
     assert (done.returncode, done.stderr) == (0, "m: 1 of 1 sections, 1 atomic\n")
     lines = (tmp_path / "out/s.c").read_text().splitlines()
     assert lines.index("#include <syncopate/tm/wrap_libc.h>") == 2
+
+
+HOISTED = """\
+#include <pthread.h>
+#include <stdio.h>
+struct pair { int a; short c[3]; };
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int n;
+static int constant(int a) {
+  pthread_mutex_lock(&guard);
+  const int k = a & 7;
+  n++;
+  pthread_mutex_unlock(&guard);
+  return k;
+}
+static int structure(int a) {
+  pthread_mutex_lock(&guard);
+  struct pair p = {a, {1, 2}};
+  n += p.c[0];
+  pthread_mutex_unlock(&guard);
+  return p.a;
+}
+static int braces(int a) {
+  pthread_mutex_lock(&guard);
+  const struct pair p = {.a = a,
+                         .c = {1, 2}};
+  struct { int x; } unnamed = {a + n};
+  pthread_mutex_unlock(&guard);
+  return p.a + p.c[1] + unnamed.x;
+}
+static int several(int a) {
+  pthread_mutex_lock(&guard);
+  int x = a & 7, y = x + 1, z;
+  z = y + n++;
+  pthread_mutex_unlock(&guard);
+  return x + y + z;
+}
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 20; i++) sum = sum * 3 + constant(i) + structure(i) + braces(i) + several(i);
+  printf("%d %d\\n", sum, n);
+  return 0;
+}
+"""
+
+
+def test_variables_that_are_used_behind_a_section_are_declared_before_it(tmp_path):
+    """Constants, structures with their members' values, and several in one declaration."""
+    (tmp_path / "hoisted.c").write_text(HOISTED)
+    done = transactionalize("--atomic", "-o", tmp_path / "out", tmp_path / "hoisted.c")
+    assert (done.returncode, done.stderr) == (0, "guard: 4 of 4 sections, 4 atomic\n")
+    text = (tmp_path / "out/hoisted.c").read_text()
+    assert "int x, y, z; __transaction_atomic {" in text
+    expected = run(tmp_path, ["hoisted.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["hoisted.c"], tmp_path / "rewritten") == expected
+
+
+def test_no_variable_moves_to_where_its_name_means_another(tmp_path):
+    text = "#include <pthread.h>\npthread_mutex_t m;\nint y, n;\nint f(void) {\n"
+    text += "  pthread_mutex_lock(&m);\n  n = y;\n  int x = n, y = 2;\n"
+    text += "  n += y;\n  pthread_mutex_unlock(&m);\n  return x;\n}\n"
+    (tmp_path / "f.c").write_text(text)
+    done = transactionalize(tmp_path / "f.c")
+    assert done.returncode == 3
+    assert "y, declared in line 7, means something else before" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "before, within",
+    [
+        ("", "int *p = &(int){a};"),
+        ("struct { int *q; } s; int *p = &a;", "s.q = &(int){a};"),
+        ("int *p;", "p = &(int){a};"),
+        ("int *p;", "p = (int[]){a, 2};"),
+    ],
+)
+def test_a_compound_literal_that_is_kept_makes_a_section_stay(tmp_path, before, within):
+    """It would end with the transaction's block."""
+    text = "#include <pthread.h>\npthread_mutex_t m;\nint n;\nint f(int a) {\n"
+    text += f"  {before}\n  pthread_mutex_lock(&m);\n  {within}\n  n++;\n"
+    text += "  pthread_mutex_unlock(&m);\n  return *p;\n}\n"
+    (tmp_path / "f.c").write_text(text)
+    done = transactionalize(tmp_path / "f.c")
+    assert done.returncode == 3
+    assert "m: 0 of 1 sections, stays a lock" in done.stderr

@@ -234,8 +234,11 @@ enum class wait_kind : std::uint32_t {
   more_work = 26,    // no wait: how often it was the last there, at work longer than others, and
                      // how long these waited for it then, in all
   signals = 27,      // no wait: how often the thread woke others that waited for a condition
-                     // variable, if it has waited for it, too
+                     // variable; of those that it has not waited for, only the first ones
 };
+
+// Rows of the kind `signals` that a thread may have of what it has not waited for.
+inline constexpr std::uint32_t most_signal_rows = 64;
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how
 // many holds were looked at.

@@ -136,6 +136,7 @@ struct thread_state {
   event_budget wait_events, hold_events;
   hold_samples holds;
   std::uint32_t gap_chance;                // releases.cpp
+  std::uint32_t signal_rows;               // of conditions that it has not waited for
   std::uint64_t kept_frames[stack_depth];  // keep_frames()
   unsigned frames_kept;                    // 0: none
   wait told;  // under way, told by a language's run-time library (told.h); start 0: none

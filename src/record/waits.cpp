@@ -182,7 +182,10 @@ void signaled(std::uint32_t id) noexcept {
   thread_state* const t = inside ? this_thread() : nullptr;
   if (t == nullptr) return;
   count_signal(id);
-  if (!has_row(*t, id, row_kind(wait_kind::condition))) return;
+  // Threads that each wake all others would have a row for each of these.
+  if (!has_row(*t, id, row_kind(wait_kind::signals)) &&
+      !has_row(*t, id, row_kind(wait_kind::condition)) && ++t->signal_rows > most_signal_rows)
+    return;
   if (const row_slot* slot = find_row(*t, id, row_kind(wait_kind::signals))) ++slot->row->waits;
 }
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import findings, javawaits, languages, openwaits, recordformat
+from syncopate.records import findings, javawaits, languages, openwaits, recordformat, runtimetasks
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -302,8 +302,8 @@ def _perhaps_less(results: dict) -> str:
 
 
 def _perhaps_more(results: dict) -> str:
-    tasks = languages.TASKS.get(results["process"]["tasks"])
-    if tasks == languages.GOROUTINES:
+    tasks = runtimetasks.TASKS.get(results["process"]["tasks"])
+    if tasks == runtimetasks.GOROUTINES:
         return tasks.without
     if waits_for_rows(results):
         return ", without waits for rows and tables, which are not told from those for clients"

@@ -28,63 +28,15 @@ from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
 from syncopate.records.sharedmemory import SharedMemory
 from syncopate.records.teams import Team
+from syncopate.records.waitsums import Kind, Sums
 from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
-BY_WAITERS = 0.75  # of a condition variable's signals, where it may be a lock of the program's
+# Of a condition variable's signals, where it may be a lock of the program's: others may come from
+# threads that always got it at once.
+BY_WAITERS = 0.5
 MOST_EVENTS = 200_000  # of more, as many are chosen: they are samples, and seconds to read
-
-
-class Sums:
-    """Waits, in ticks."""
-
-    __slots__ = ("largest", "total", "waits")
-
-    def __init__(self):
-        self.waits = self.total = self.largest = 0
-
-
-class Kind(Sums):
-    """Waits of one kind on a group of locks."""
-
-    __slots__ = ("_counts", "_packed", "_packed_waits", "threads")
-
-    def __init__(self):
-        super().__init__()
-        self.threads: set[int] = set()  # that waited so
-        self._counts = [0] * 64
-        # Histograms of rows to be added to _counts: as one number with 64 places of 32 bits, which
-        # is added at once. Their waits together are fewer than a place holds.
-        self._packed = self._packed_waits = 0
-
-    def add_histogram(self, waits: int, packed: bytes) -> None:
-        """That of a row of so many waits."""
-        if self._packed_waits + waits >= 1 << 32:
-            self._unpack()
-        self._packed_waits += waits
-        self._packed += int.from_bytes(packed, "little")
-
-    def _unpack(self) -> None:
-        # A damaged record's counts may be more than its waits: what overflows is left out.
-        whole = (self._packed & ((1 << 2048) - 1)).to_bytes(256, "little")
-        histogram.add(self._counts, recordformat.ROW_HISTOGRAM.unpack(whole))
-        self._packed = self._packed_waits = 0
-
-    @property
-    def histogram(self) -> list[int]:
-        """How many waits were of which length, by histogram.bucket()."""
-        if self._packed:
-            self._unpack()
-        return self._counts
-
-    def add_all(self, other: Kind) -> None:
-        """The waits of another group as well."""
-        self.waits += other.waits
-        self.total += other.total
-        self.largest = max(self.largest, other.largest)
-        self.threads |= other.threads
-        histogram.add(self.histogram, other.histogram)
 
 
 class Group:
@@ -434,7 +386,9 @@ class Analysis:
             signals[lock][thread] += times
         for lock in self.record.locks() if signals else ():
             by, theirs = signals[lock.id], waiters[lock.id]
-            if by.total() >= BY_WAITERS * lock.signals and 2 * len(by) >= len(theirs) >= 2:
+            both = theirs & by.keys()
+            many = sum(by[thread] for thread in both) >= BY_WAITERS * lock.signals
+            if many and 2 * len(both) >= len(theirs) >= 2:
                 _, ticks = self.row_sums[lock.id, recordformat.WaitKind.CONDITION]
                 self.group(lock.id).signaled_by_waiters += ticks
 

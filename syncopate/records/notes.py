@@ -11,10 +11,11 @@ import os
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration, several
-from syncopate.records import histogram, javawaits, languages, recordformat
-from syncopate.records.analysis import Analysis, Kind
+from syncopate.records import histogram, javawaits, languages, recordformat, runtimetasks
+from syncopate.records.analysis import Analysis
 from syncopate.records.naming import is_region_of_gnu
 from syncopate.records.recordfile import Record
+from syncopate.records.waitsums import Kind
 
 FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
 # Of a process's processor time, in threads that are not recorded: less is how threads end.
@@ -194,7 +195,7 @@ class Notes:
         """Locks that are made of what is no lock."""
         by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
         tasks = self.tasks
-        if tasks == languages.GOROUTINES:
+        if tasks == runtimetasks.GOROUTINES:
             return [tasks.note]
         return [*([tasks.note] if tasks else []), *self._of_conditions(by_kernel)]
 
@@ -214,26 +215,26 @@ class Notes:
         ]
 
     @functools.cached_property
-    def tasks(self) -> languages.Tasks | None:
+    def tasks(self) -> runtimetasks.Tasks | None:
         """What the program runs on its threads, and waits without them; None: nothing is known of
         such."""
         if self.is_go:
-            return languages.GOROUTINES
+            return runtimetasks.GOROUTINES
         record = self.of.record
         lines = record.maps().splitlines()
         carries = any(
-            t.name.startswith(languages.UNBLOCKS_VIRTUAL) for t in self.of.threads.values()
+            t.name.startswith(runtimetasks.UNBLOCKS_VIRTUAL) for t in self.of.threads.values()
         )
-        if carries or languages.VIRTUAL in lines:
-            return languages.VIRTUAL_THREADS
-        if languages.loads_asyncio(lines):
-            return languages.ASYNCIO
+        if carries or runtimetasks.VIRTUAL in lines:
+            return runtimetasks.VIRTUAL_THREADS
+        if runtimetasks.loads_asyncio(lines):
+            return runtimetasks.ASYNCIO
         executable, holds = record.header.executable, self.of.symbolizer.holds
-        if os.path.basename(executable) == languages.ERLANGS_MACHINE:
-            return languages.ERLANG
-        if holds(executable, languages.MARK_OF_TOKIO):
-            return languages.TOKIO
-        return languages.HASKELL if holds(executable, languages.MARK_OF_HASKELL) else None
+        if os.path.basename(executable) == runtimetasks.ERLANGS_MACHINE:
+            return runtimetasks.ERLANG
+        if holds(executable, runtimetasks.MARK_OF_TOKIO):
+            return runtimetasks.TOKIO
+        return runtimetasks.HASKELL if holds(executable, runtimetasks.MARK_OF_HASKELL) else None
 
     @functools.cached_property
     def is_go(self) -> bool:
@@ -242,7 +243,7 @@ class Notes:
         header = self.of.record.header
         if header.recorder == recordformat.BY_KERNEL:
             return any(group.name.text.startswith("runtime.") for group in self.of.groups)
-        return self.of.symbolizer.holds(header.executable, languages.MARK_OF_GO)
+        return self.of.symbolizer.holds(header.executable, runtimetasks.MARK_OF_GO)
 
     def hints(self) -> list[str]:
         """How to get names for the locks that were waited for and have none."""

@@ -95,8 +95,7 @@ class RecordCounts(RecordChunks):
             yield f[0], dict(zip(SPECULATION_COUNTS, f[5:]))
 
     def signals(self) -> Iterator[tuple[int, int, int]]:
-        """Thread, a condition variable's id, and how often the thread woke who waited for it, if it
-        has waited for that, too."""
+        """Thread, a condition variable's id, and how often the thread woke who waited for it."""
         for thread, f in self._rows_of(SIGNALS):
             yield thread, f[0], f[2]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from syncopate.base.shown import shown
 from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
 from syncopate.records.account import Account, awaits_python, awaits_semlocks
-from syncopate.records.analysis import Analysis, Group, Kind, Sums, is_for_signals
+from syncopate.records.analysis import Analysis, Group, is_for_signals
 from syncopate.records.difference import ways
 from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.members import MOST_LOCKS, MOST_VARIABLES, Members, Named
@@ -23,6 +23,7 @@ from syncopate.records.openwaits import OpenWaits
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.teamfigures import TeamFigures
 from syncopate.records.transactionsites import Sites
+from syncopate.records.waitsums import Kind, Sums
 from syncopate.symbols.symbols import Frame
 
 STACKS_KEPT = 5  # waiter and holder stacks told per lock

@@ -10,7 +10,7 @@ from syncopate.base.units import count, duration, percent, several
 from syncopate.records import account, findings, processes, waiting
 from syncopate.records.lockfigures import named_processors, of_which_time
 from syncopate.records.naming import without_starters
-from syncopate.records.recordformat import HOLDER_COUNTS, LOST_KINDS
+from syncopate.records.recordformat import HOLDER_COUNTS
 from syncopate.show import (
     lockcolumns,
     openmptext,
@@ -18,6 +18,7 @@ from syncopate.show import (
     processtext,
     quiettext,
     runtext,
+    sections,
     transactiontext,
 )
 from syncopate.show.lockcolumns import name_of
@@ -32,30 +33,6 @@ FOR = {  # a table's "for"
 }
 BLOCK_ROWS = 10
 MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
-SECTIONS = {
-    "mutex": "Mutexes",
-    "rwlock": "Reader-writer locks",
-    "spinlock": "Spin locks",
-    "condition": "Condition variables (mostly for something to do: not counted as lost to locks)",
-    "condition_lock": "Condition variables that their waiters signal (perhaps locks of the"
-    " program's own: not counted as lost)",
-    "barrier": "Barriers (waiting for the slowest: not lost to locks)",
-    "turn": "Turns of loops' iterations (`ordered`: not lost to locks)",
-    "tasks": "Waits for tasks, where threads had none to run (not lost to locks)",
-    "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
-    "semaphore_lock": "Semaphores used as locks",
-    "futex": "The program's own futexes (signals, barriers, or locks that are not told from those)",
-    "semaphore": "Semaphores that other threads post (mostly signals: not counted as lost)",
-    "thread": "Threads that others waited for to end (not lost to locks)",
-    "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
-    "unknown": "Locks that the record does not describe",
-}
-AT_CONDITIONS = "Condition variables (waiting for something to do, or for {}'s own locks)"
-# Where the record does not tell who has taken a semaphore: from the kernel, of Java's.
-UNKNOWN_TAKERS = {
-    "semaphore": "Semaphores that other threads post (signals, or locks: not told apart)"
-}
-LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
 def show(records: list[dict], pattern: str | None = None, view: dict | None = None) -> None:
@@ -95,14 +72,14 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
         return transactiontext.show(console, results["transactions"])
     _open_waits(console, results)
     _findings(console, results, pattern)
-    for kind, title in SECTIONS.items():
-        locks = _of_section(results["locks"], kind)
+    for kind in sections.SECTIONS:
+        locks = sections.of_section(results["locks"], kind)
         waited = [lock for lock in locks if _is_waited_for(lock)]
         if not locks:
             continue
-        console.print(f"\n{_title(kind, title, results['process'])}", style="bold cyan")
+        console.print(f"\n{sections.title_of(kind, results['process'])}", style="bold cyan")
         if waited:
-            if kind in LOST:
+            if kind in sections.LOST:
                 _lost_table(console, waited)
             else:
                 _wait_table(console, waited)
@@ -113,7 +90,7 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
             in_part = any(lock.get("counted_in_part", False) for lock in others)
             uses = (
                 f", taken {'once' if taken == 1 else f'{count(taken)} times'}{' or more' * in_part}"
-                if kind in LOST
+                if kind in sections.LOST
                 else ""
             )
             console.print(f"  {count(idle)} more that nobody waited for{uses}", style="dim")
@@ -133,41 +110,6 @@ def _show_one(console, results: dict, pattern: str | None) -> None:
 def _is_waited_for(lock: dict) -> bool:
     """Of a killed process a wait may begin with the last that is known of it."""
     return bool(lock["waited_ns"] or lock.get("open"))
-
-
-def _title(section: str, title: str, process: dict) -> str:
-    if section == "condition" and process["at_conditions"]:
-        return AT_CONDITIONS.format(process["at_conditions"])
-    return UNKNOWN_TAKERS.get(section, title) if process["recorder"] in ("kernel", "jvm") else title
-
-
-def _of_section(locks: list[dict], section: str) -> list[dict]:
-    """The locks of one section. A semaphore or futex is in one of two or in both, with the waits
-    that belong there; one that nobody waited for is no lock as far as one can tell."""
-    kind = section.removesuffix("_lock")
-    if kind == "condition":
-        return [
-            lock
-            for lock in locks
-            if lock["object"] == kind
-            and _is_signaled_by_waiters(lock) == (section == "condition_lock")
-        ]
-    if kind not in ("semaphore", "futex"):
-        return [lock for lock in locks if lock["object"] == section]
-    found = []
-    for lock in locks:
-        if lock["object"] == kind:
-            as_lock = section != kind
-            waits = {k: of for k, of in lock["waits"].items() if (k in LOST_KINDS) == as_lock}
-            if waits or not (as_lock or lock["waits"]):
-                found.append(lock | {"waits": waits})
-    return found
-
-
-def _is_signaled_by_waiters(lock: dict) -> bool:
-    """Of most of what threads waited there."""
-    own = lock["signaled_by_waiters_ns"]
-    return bool(own) and 2 * own >= lock["waited_ns"]
 
 
 def _command(results: dict) -> str:

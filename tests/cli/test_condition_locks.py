@@ -86,8 +86,8 @@ def test_what_gives_others_something_to_do(programs, tmp_path, how, build, what)
         ((10, 10, 10, 10), True),
         ((20, 20), True),  # half of those that wait
         ((40,), False),
-        ((10, 10, 10), True),
-        ((10, 10, 9), False),  # three of four come from those that wait
+        ((10, 10), True),
+        ((10, 9), False),  # half come from those that wait
     ],
 )
 def test_who_has_to_signal(tmp_path, signals, is_lock):

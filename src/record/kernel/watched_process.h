@@ -92,6 +92,7 @@ class watched_process {
     // once more where its memory is written down before; then all this is the wait that it was in.
     std::vector<ended_wait> unended;
     wait_row* ended_in_vain = nullptr;  // where its last wait is counted, if it was in vain
+    std::uint32_t signal_rows = 0;      // of conditions that it has not waited for
   };
   struct futex {
     std::uint32_t lock = 0;

@@ -323,10 +323,15 @@ void watched_process::write(thread_state& t, const ended_wait& ended) {
 void watched_process::count_signal(const futex& f, std::uint32_t by) {
   if (by == 0) return;
   if (f.entry != nullptr) ++f.entry->acquisitions;
-  const thread_state* const waker = known(by);
-  if (waker == nullptr || file_.existing_row(waker->index, f.lock, wait_kind::condition) == nullptr)
+  const auto waker = threads_.find(by);
+  if (waker == threads_.end()) return;
+  thread_state& t = waker->second;
+  const auto has = [&](wait_kind kind) {
+    return file_.existing_row(t.index, f.lock, kind) != nullptr;
+  };
+  if (!has(wait_kind::signals) && !has(wait_kind::condition) && ++t.signal_rows > most_signal_rows)
     return;
-  if (wait_row* row = file_.row(waker->index, f.lock, wait_kind::signals)) ++row->waits;
+  if (wait_row* row = file_.row(t.index, f.lock, wait_kind::signals)) ++row->waits;
 }
 
 void watched_process::release(const futex& f, const begun_wait& by, std::uint64_t end) {

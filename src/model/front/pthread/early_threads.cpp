@@ -1,3 +1,4 @@
+// early_threads.cpp -- see early_threads.h.
 #include "model/front/pthread/early_threads.h"
 
 #include <atomic>

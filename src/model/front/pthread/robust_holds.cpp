@@ -1,3 +1,4 @@
+// robust_holds.cpp -- see robust_holds.h.
 #include "model/front/pthread/robust_holds.h"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ template <class Loop>
 void task_loop_by_runtime(const binding& b, unsigned flags, const void* caller, Loop loop) {
   constexpr unsigned no_group = 1u << 11, has_reduction = 1u << 12;
   const entry_points& real = observed(b);
-  if (!syncopate::record::enabled || (flags & no_group) != 0) return loop(real, flags);
+  if (!is_recording() || (flags & no_group) != 0) return loop(real, flags);
   const bool one_call = (flags & has_reduction) != 0;
   if (!one_call) {
     real.GOMP_taskgroup_start();

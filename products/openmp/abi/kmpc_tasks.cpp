@@ -16,7 +16,7 @@ constexpr binding nobody{};
 
 const entry_points& observed(const binding& b, void* task = nullptr) {
   if (b.ours) mark_phase();
-  if (b.ours && task != nullptr && __builtin_expect(syncopate::record::enabled, 0)) put_shell(task);
+  if (b.ours && task != nullptr && is_recording()) put_shell(task);
   return b.to->real;
 }
 
@@ -26,7 +26,7 @@ template <class Loop>
 void task_loop(const binding& b, void* location, std::int32_t thread, void* task,
                std::int32_t no_group, const void* caller, Loop loop) {
   const entry_points& real = observed(b, task);
-  if (!syncopate::record::enabled || no_group != 0) return loop(real, no_group);
+  if (!is_recording() || no_group != 0) return loop(real, no_group);
   real.__kmpc_taskgroup(location, thread);
   loop(real, 1);
   const task_wait recorded(b, caller);

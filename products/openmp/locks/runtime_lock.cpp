@@ -14,6 +14,7 @@ thread_local constinit bool asks [[gnu::tls_model("initial-exec")]] = false;  //
 }  // namespace
 
 void runtime_lock::begin() noexcept {
+  if (__builtin_expect(!record::enabled, 1)) return;
   if (asks) return;
   asks = is_outer_ = true;
   const std::uint32_t id = record::identify(record::object_kind::mutex, 0, lock_, nullptr);

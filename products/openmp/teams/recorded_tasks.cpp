@@ -73,7 +73,10 @@ struct kmpc_task {
 
 }  // namespace
 
-gomp_function shell_of(gomp_function function) noexcept {
+bool is_recording() noexcept { return __builtin_expect(record::enabled, 0); }
+
+gomp_function told(gomp_function function) noexcept {
+  if (!is_recording()) return function;
   return shells<gomp_function>::of(function);
 }
 

@@ -4,16 +4,14 @@
 #pragma once
 
 #include "openmp/base/entry_points.h"
-#include "record/recorder.h"
 
 namespace syncopate::openmp {
 
-// The function to be handed to libgomp in place of the program's.
-gomp_function shell_of(gomp_function function) noexcept;
+bool is_recording() noexcept;
 
-inline gomp_function told(gomp_function function) noexcept {
-  return __builtin_expect(record::enabled, 0) ? shell_of(function) : function;
-}
+// The function to be handed to libgomp in place of the program's: the same where nothing is
+// recorded.
+gomp_function told(gomp_function function) noexcept;
 
 // Puts the shell into a task of libomp's in place of the program's function.
 void put_shell(void* task) noexcept;

@@ -50,6 +50,7 @@ std::uint32_t end_of_region(const void* place) noexcept {
 }
 
 void task_wait::begin(const binding& meant, const void* caller, place_type type) noexcept {
+  if (__builtin_expect(!record::enabled, 1)) return;
   // A runtime that waits may call itself by names of ours; what tasks call comes from their bodies.
   if (innermost != nullptr) return;
   if (!meant.ours || meant.to->real.omp_get_num_threads() < 2) return;
@@ -60,6 +61,7 @@ void task_wait::begin(const binding& meant, const void* caller, place_type type)
 }
 
 void task_wait::begin(const frame& f, const void* caller) noexcept {
+  if (__builtin_expect(!record::enabled, 1)) return;
   if (f.runs == nullptr) return;
   const bool is_call = caller != nullptr && place_of_call(caller, f.runs) == caller;
   begin_at(id_of(tasks_in_program, is_call ? before(caller) : start_of(f.runs)), caller,
@@ -93,6 +95,7 @@ void task_wait::stop() noexcept {
 }
 
 void task_body::begin(void (*function)()) noexcept {
+  if (__builtin_expect(!record::enabled, 1)) return;
   is_told_ = true;
   within_ = innermost;
   outer_ = running;
@@ -108,6 +111,7 @@ void task_body::end() noexcept {
 }
 
 void idle_time::begin() noexcept {
+  if (__builtin_expect(!record::enabled, 1)) return;
   if (innermost == nullptr || !innermost->by_us_) return;
   of_ = innermost;
   of_->go_on();

@@ -23,12 +23,10 @@ class task_wait {
   // Of a call that is passed on to a runtime, or that waits for tasks of ours. `caller`: the return
   // address of the program's call.
   task_wait(const binding& meant, const void* caller, place_type type = tasks_in_program) noexcept {
-    if (__builtin_expect(record::enabled, 0)) begin(meant, caller, type);
+    begin(meant, caller, type);
   }
   // Of the end of a phase with tasks, behind the barrier that was called there; null: of a region.
-  task_wait(const frame& f, const void* caller) noexcept {
-    if (__builtin_expect(record::enabled, 0)) begin(f, caller);
-  }
+  task_wait(const frame& f, const void* caller) noexcept { begin(f, caller); }
   // Of a runtime's barrier at the end of a region: what that is recorded by.
   explicit task_wait(std::uint32_t place) noexcept { begin_at(place, nullptr, false); }
   ~task_wait() {
@@ -40,6 +38,7 @@ class task_wait {
  private:
   friend class task_body;
   friend class idle_time;
+  // These, and those of the classes below, do nothing where nothing is recorded.
   void begin(const binding& meant, const void* caller, place_type type) noexcept;
   void begin(const frame& f, const void* caller) noexcept;
   void begin_at(std::uint32_t place, const void* caller, bool by_us) noexcept;
@@ -58,9 +57,7 @@ class task_wait {
 // Around a task's body: its thread does not wait.
 class task_body {
  public:
-  explicit task_body(void (*function)()) noexcept {
-    if (__builtin_expect(record::enabled, 0)) begin(function);
-  }
+  explicit task_body(void (*function)()) noexcept { begin(function); }
   ~task_body() {
     if (__builtin_expect(is_told_, 0)) end();
   }
@@ -79,9 +76,7 @@ class task_body {
 // Around the time in which a thread has no task of ours to run.
 class idle_time {
  public:
-  idle_time() noexcept {
-    if (__builtin_expect(record::enabled, 0)) begin();
-  }
+  idle_time() noexcept { begin(); }
   ~idle_time() {
     if (__builtin_expect(of_ != nullptr, 0)) of_->stop();
   }

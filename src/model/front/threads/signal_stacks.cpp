@@ -1,3 +1,4 @@
+// signal_stacks.cpp -- see signal_stacks.h.
 #include "model/front/threads/signal_stacks.h"
 
 #include "model/front/pthread/real.h"

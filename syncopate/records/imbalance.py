@@ -121,7 +121,8 @@ def of_team(lock: dict, results: dict, lost: Lost, gain: tuple[float, str], reas
 def gain_at_most(lost: int, threads: float, results: dict, spare: float) -> float:
     """How many times as fast the program could be, were so many threads never to lose that time."""
     elapsed, duration_ns = lost / max(1, threads), results["process"]["duration_ns"]
-    most = duration_ns / (duration_ns - elapsed) if elapsed < duration_ns else math.inf
+    # A damaged record's threads may have lost more than all.
+    most = duration_ns / (duration_ns - elapsed) if elapsed < duration_ns else spare
     return min(most, spare) if threads > lockfigures.usable_processors(results) else most
 
 

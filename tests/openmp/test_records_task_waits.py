@@ -5,6 +5,8 @@ import json
 import pytest
 from openmp_runs import compiled, run_cli, source
 
+from syncopate.records import teamwaits
+
 # One task sleeps for long, and the others have nothing to run meanwhile. The program tells for how
 # long its threads had nothing to do (each from its entry into the region, or before, to the
 # region's end, but for what it ran), and how long of that they had no processor.
@@ -191,5 +193,9 @@ def test_many_tasks_that_are_small_are_not_said_to_be_too_few(tmp_path, compiler
     (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
     (row,) = (lock for lock in results["locks"] if lock["name"].startswith("tasks in fib at "))
     assert row["waits"]["barrier"]["count"] > 10_000
-    of_row = [each["causes"] for each in results["findings"] if each["lock"] == row["name"]]
-    assert of_row == [["small_tasks"]]
+    for mean_ns, causes in ((5_000, ["small_tasks"]), (50_000, ["tasks"])):
+        waited = mean_ns * row["waits"]["barrier"]["count"]
+        process = {**results["process"], "duration_ns": waited}
+        told = {**results, "process": process, "thread_time_ns": 2 * waited}
+        told["locks"] = [{**row, "waited_ns": waited}]
+        assert [each["causes"] for each in teamwaits.of(told, spare=4.0)] == [causes]

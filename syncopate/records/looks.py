@@ -11,7 +11,7 @@ from syncopate.records import recordfile, recordstamps
 
 PERIOD, FIRST = 1.0, 0.1  # seconds between two looks, and before the first
 SHARE_OF_LIFE = 0.1  # between two looks: short programs are looked at as often as long ones
-SHARE = 0.002  # of the time that looking may take
+SHARE = 0.005  # of the time that looking may take
 
 
 class Looks:

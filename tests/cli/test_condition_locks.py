@@ -79,6 +79,36 @@ def test_what_gives_others_something_to_do(programs, tmp_path, how, build, what)
     assert "that their waiters signal" not in text
 
 
+PERL = """
+use threads; use threads::shared;
+my $total :shared = 0;
+sub work { my $s = 0; $s += $_ for 1 .. 4000; return $s }
+sub body { for (1 .. 1200) { lock($total); work(); $total++ } }
+$_->join for map { threads->create(\\&body) } 1 .. 4;
+"""
+
+
+@both
+def test_perls_lock_of_a_shared_variable(tmp_path, how):
+    """A lock that nobody here made, of a condition variable: Perl's lock()."""
+    found, _ = recorded(["perl", "-e", PERL], tmp_path / "r", how)
+    assert found["account"]["signaled_by_waiters_ns"] > 0
+    rows = [lock for lock in found["locks"] if lock["signaled_by_waiters_ns"]]
+    assert all(lock["object"] == "condition" for lock in rows)
+    assert any("shared.so" in lock["name"] for lock in rows), rows
+
+
+@both
+def test_threads_of_xz_wait_for_something_to_do(tmp_path, how):
+    """A pool that nobody here made: one thread gives the others blocks to compress."""
+    data = tmp_path / "data"
+    data.write_bytes(bytes(range(256)) * (12 << 12))
+    command = ["xz", "-T4", "-1", "-k", "--block-size=1MiB", data]
+    found, _ = recorded(command, tmp_path / "r", how)
+    assert any("condition" in lock["waits"] for lock in found["locks"])
+    assert found["account"]["signaled_by_waiters_ns"] == 0
+
+
 @pytest.mark.parametrize(
     ("signals", "is_lock"),
     [

@@ -171,12 +171,19 @@ def test_what_one_barrier_or_several_regions_share_in_their_code(tmp_path, compi
 
 UNEVEN = """\
 #include <omp.h>
+#include <stdatomic.h>
 #include <unistd.h>
 int main(void) {
+  atomic_int begun = 0;  // of the others: however late they begin, the slow one is slower
 #pragma GCC unroll 1
   for (int r = 0; r < 5; ++r)
 #pragma omp parallel num_threads(3)
-    if (omp_get_thread_num() == 0) usleep(20000);
+    if (omp_get_thread_num() != 0)
+      ++begun;
+    else {
+      while (begun < 2 * (r + 1)) usleep(100);
+      usleep(20000);
+    }
   return 0;
 }
 """
@@ -200,7 +207,8 @@ def test_who_is_last_at_the_end_of_a_region_and_how_long_others_wait(tmp_path, c
     times = 2 if kept else 5
     assert end["waits"]["barrier"]["count"] == 2 * times
     duration = results["process"]["duration_ns"]
-    assert times * 2 * 19_000_000 < end["waited_ns"] < 2 * duration
+    # Half, as a thread may lose its processor between its last step and its wait.
+    assert times * 2 * 10_000_000 < end["waited_ns"] < 2 * duration
     (last,) = region["region_ends"]
     assert last["thread"] == f"uneven/{results['process']['id']}" and last["last"] == 5
     # Those of the others that begin late, on a busy machine, wait for less.

@@ -2,10 +2,10 @@
 
 Waits are exact. The kernel counts, for each thread, its processor time and how long it could have
 run but had no processor; both also pass within waits, and that part is estimated from those waits
-of which the kernel was asked (waiting.py); time without a processor that would be more than all the
-rest leaves was within waits, too. What is left is time asleep in calls that are not recorded. Where
-the kernel's counts are not known, as of a killed process since `record` last looked at it, nobody
-can tell these apart, and the rest is unexplained.
+of which the kernel was asked (waiting.py); time without a processor that would be more than what
+its thread's waits leave was within these, too. What is left is time asleep in calls that are not
+recorded. Where the kernel's counts are not known, as of a killed process since `record` last looked
+at it, nobody can tell these apart, and the rest is unexplained.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ class Account:
         waits |= self._calls()
         rest = total - sum(waits.values()) - running - runnable
         # Who is woken may be without a processor until the wait ends, which nobody measured.
-        within_waits = min(runnable, max(0, -rest))
+        too_much = running + runnable - self._room_outside_waits(threads, known)
+        within_waits = min(runnable, max(0, -rest, too_much))
         runnable, rest = runnable - within_waits, rest + within_waits
         if -LARGE * total <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
@@ -181,6 +182,17 @@ class Account:
         tried = self.of.ns(sum(t for (_, kind), (_, t) in sums if KIND_NAMES[kind] in AWAKE_KINDS))
         left = max(0, running + runnable - tried) / max(1, running + runnable)
         return round(running * left), round(runnable * left)
+
+    def _room_outside_waits(self, threads: list[Thread], known: list) -> int:
+        """How long threads can have been awake outside of waits at most: what one of them had of
+        a processor, or of time without one, beyond what its own waits leave of its life was within
+        these, however long others are asleep outside of theirs."""
+        room = 0
+        for thread, counted in zip_equal(threads, known):
+            outside = max(0, self._life(thread) - self.of.ns(self.of.thread_waited[thread.id]))
+            is_certain = counted and (thread.end_ticks or self._is_whole())
+            room += min(outside, sum(counted)) if is_certain else outside
+        return room
 
     def counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""

@@ -220,6 +220,25 @@ def test_time_without_a_processor_that_has_no_room_was_within_waits(tmp_path):
     assert found["account"]["too_much_ns"] == 0
 
 
+@pytest.mark.parametrize("ended", [None, 1_000_000 + SECOND])
+def test_a_thread_that_slept_elsewhere_leaves_no_room_for_what_another_had_in_waits(
+    tmp_path, ended
+):
+    """A server's listener, in epoll_wait, beside workers that are woken and get no processor."""
+    builder = a_second()
+    builder.thread(100, cpu=100_000_000, end=ended)
+    builder.thread(101, cpu=50_000_000, delay=900_000_000, end=ended)
+    builder.row(1, builder.lock(0x9000), CONDITION, [900_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"] == {
+        "condition": 900_000_000,
+        "running": 150_000_000,
+        "runnable": 50_000_000,
+        "elsewhere": 900_000_000,
+    }
+    assert found["account"]["too_much_ns"] == 0
+
+
 @pytest.mark.parametrize(("excess_ms", "told"), [(10, False), (100, True)])
 def test_parts_that_are_too_many_are_told(tmp_path, excess_ms, told):
     builder = a_second()

@@ -1,4 +1,4 @@
-"""A folder for what a command needs while it runs."""
+"""Where a command has what it needs while it runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,24 @@ import time
 from collections.abc import Iterator
 
 from syncopate.base import ending
+from syncopate.base.errors import FAILED, Failure
 
 LONGEST = 10.0  # seconds; what was told to end still makes a file or two
+
+
+def place() -> str:
+    """The folder for temporary files: the first of $TMPDIR, /tmp, ... in which one can be made. A
+    Failure where there is none."""
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        raise Failure(
+            "no temporary file can be made in /tmp, /var/tmp, /usr/tmp or the current folder; set"
+            " TMPDIR to a folder where one can",
+            FAILED,
+        ) from None
 
 
 @contextlib.contextmanager
@@ -22,7 +38,7 @@ def folder(prefix: str = "syncopate-") -> Iterator[str]:
     path = None
     try:
         with ending.later():
-            path = tempfile.mkdtemp(prefix=prefix)
+            path = tempfile.mkdtemp(prefix=prefix, dir=place())
         yield path
     finally:
         if path is not None:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 
-from syncopate.base import clashes, wholefile
+from syncopate.base import clashes, scratch, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.shown import shown
@@ -91,7 +91,7 @@ class Watched:
             raise Failure(why, FAILED)
         self.title = f"process {process}"
         self._taps: dict[str, live.Tap] = {}
-        self._folder = tempfile.mkdtemp(prefix="syncopate-top.")
+        self._folder = tempfile.mkdtemp(prefix="syncopate-top.", dir=scratch.place())
         self._record = os.path.join(self._folder, "record")
         try:
             self._recorder = kernelview.KernelRecorder(process, self._record)
@@ -134,7 +134,7 @@ class Started:
         self.title = " ".join(command)
         self._taps: dict[str, live.Tap] = {}
         log = _open_log(options.get("--log"))
-        self._folder = tempfile.mkdtemp(prefix="syncopate-top.")
+        self._folder = tempfile.mkdtemp(prefix="syncopate-top.", dir=scratch.place())
         self._record = os.path.join(self._folder, "record")
         try:
             self._process = subprocess.Popen(

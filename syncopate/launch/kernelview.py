@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 
-from syncopate.base import paths
+from syncopate.base import paths, scratch
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 
 ENDED_BEFORE = 3  # exit status of the recorder: the process was gone
@@ -116,13 +116,14 @@ class KernelRecorder:
         tool = paths.find(paths.KERNEL_RECORDER)
         if tool is None:
             raise Failure(obstacle() or "", FAILED)
+        # Read when it has ended.
+        self._said = tempfile.TemporaryFile(dir=scratch.place())  # noqa: SIM115
         ready, write = os.pipe()
         command = [tool, "record", "--pid", str(process), "--output", record, "--ready", str(write)]
         if lasts is not None:
             command += ["--for", str(round(lasts * 1e9))]
         command += ["--launched"] if launched else []
         command += ["--redact"] if redact else []
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -127,7 +127,7 @@ def read_one(path: str) -> Record:
 
 
 def _unpacked(path: str) -> Unpacked:
-    folder = tempfile.mkdtemp(prefix="syncopate-")
+    folder = tempfile.mkdtemp(prefix="syncopate-", dir=scratch.place())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     try:
         with boundedfile.open_plain(path) as raw, zipfile.ZipFile(raw) as file:

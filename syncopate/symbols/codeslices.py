@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
-from syncopate.base import boundedtool
+from syncopate.base import boundedtool, scratch
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.errors import Failure
 
@@ -44,12 +44,12 @@ class Slices:
             return ""
         how = ["-D", "-b", "binary", "-m", "i386:x86-64", *PLAIN, f"--adjust-vma={start:#x}"]
         try:
-            with tempfile.TemporaryFile() as piece:
+            with tempfile.TemporaryFile(dir=scratch.place()) as piece:
                 piece.write(code)
                 piece.flush()
                 at = piece.fileno()
                 return told([self._tool, *how, "--", f"/proc/self/fd/{at}"], (at,))
-        except OSError:  # no room
+        except (OSError, Failure):  # no room
             return ""
 
     def _bytes(self, start: int, stop: int) -> bytes:

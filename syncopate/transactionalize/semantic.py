@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
+from syncopate.base import scratch
 from syncopate.base.errors import FAILED, NOT_FOUND, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -71,7 +72,7 @@ def find(
     # UNLOCKS contains LOCKS: the longest name first.
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "|".join(names[name]) or "no_such_name")
-    with tempfile.NamedTemporaryFile("w", suffix=".cocci") as script:
+    with tempfile.NamedTemporaryFile("w", suffix=".cocci", dir=scratch.place()) as script:
         script.write(text)
         script.flush()
         folders = [word for folder in include or () for word in ("-I", folder)]

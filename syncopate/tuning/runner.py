@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from syncopate.base import ending
+from syncopate.base import ending, scratch
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.search import Dropped
 
@@ -37,7 +37,7 @@ class Runner:
         self.server = list(server)
 
     def run(self, environ: dict[str, str], limit: float) -> float:
-        with tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile(dir=scratch.place()) as output:
             if not self.server:
                 seconds = self._finish(self.program, environ, output, limit)
             else:
@@ -50,7 +50,10 @@ class Runner:
         port = _free_port()
         command = [word.replace(PORT, str(port)) for word in self.server]
         load = [word.replace(PORT, str(port)) for word in self.program]
-        with tempfile.TemporaryFile() as log, _group(command, environ, log, SERVER_STOPS) as server:
+        with (
+            tempfile.TemporaryFile(dir=scratch.place()) as log,
+            _group(command, environ, log, SERVER_STOPS) as server,
+        ):
             _await_start(server, port if command != self.server else None, log)
             seconds = self._finish(load, dict(os.environ), output, limit, f"the load {load[0]}")
             if server.poll() is not None:

@@ -13,10 +13,14 @@ from syncopate.base.since import zip_equal
 ENOUGH_TEXT, LEAST_TEXT = 24, 12
 ENOUGH_IN_SENTENCE = 120
 LONGEST_NAME = 2000  # that is read for what may go
-# Of templates and of functions, the innermost first; "(anonymous namespace)" stays, and so do words
-# of Python's for code that has no name.
+# Words of Python's for code that has no name stay.
+_INSIDE = r"<(?!(?:module|lambda|locals|\w+comp|genexpr|string|stdin|frozen [\w.]+)>)([^<>]+)>"
+# What a function of Rust's belongs to: "<crate::Type as Trait>::function" is "Type::function".
+_SELF = re.compile(rf"(?<![\w)\]>}}:]){_INSIDE}(?=::)")
+_PATHS, _OF_TRAIT = re.compile(r"\b(?:\w+::)+|^[&*]*(?:mut |const |dyn )?"), " as "
+# Of templates and of functions, the innermost first; "(anonymous namespace)" stays.
 _ARGUMENTS = (
-    re.compile(r"<(?!(?:module|lambda|locals|\w+comp|genexpr|string|stdin|frozen [\w.]+)>)[^<>]+>"),
+    re.compile(rf"(?:::)?{_INSIDE}"),
     re.compile(r"(?<!operator)!?\((?!anonymous|[^()]*known\))[^()]*\)"),  # D's templates: "!(int)"
 )
 _COUNT = re.compile(r"(\[\])? x[\d,]+$")
@@ -144,11 +148,20 @@ def none_matches(pattern: str, some: bool) -> str:
 def in_sentence(name: str) -> str:
     """A name without its functions' arguments; a long one without those of templates as well."""
     for pattern in _ARGUMENTS[::-1] if len(name) <= LONGEST_NAME else ():
-        while (bare := pattern.sub("", name)) != name:
+        while (bare := _without(pattern, name)) != name:
             name = bare
         if len(name) <= ENOUGH_IN_SENTENCE:
             break
     return name
+
+
+def _without(pattern: re.Pattern, name: str) -> str:
+    """A name without the innermost arguments of one kind."""
+    if pattern is _ARGUMENTS[0]:
+        bare = _SELF.sub(lambda of: _PATHS.sub("", of[1].partition(_OF_TRAIT)[0]), name)
+        if bare != name:
+            return bare
+    return pattern.sub("", name)
 
 
 def shortened(name: str, width: int) -> str:
@@ -162,7 +175,7 @@ def shortened(name: str, width: int) -> str:
     name, width = name.removesuffix(times), width - len(times)
     if len(name) <= LONGEST_NAME:
         for pattern in _ARGUMENTS:
-            while len(name) > width and (bare := pattern.sub("", name)) != name:
+            while len(name) > width and (bare := _without(pattern, name)) != name:
                 name = bare
     place, arrow, _ = name.partition(" > ")
     if len(name) > width and arrow:

@@ -247,6 +247,11 @@ def test_the_worst_come_first_and_the_rest_is_left_to_the_tables(tmp_path):
         ("(anonymous namespace)::lock at a.cc:1", 36, "(anonymous namesp…e)::lock at a.cc:1"),
         ("operator()(int) at a.cc:1", 21, "operator() at a.cc:1"),
         ("core.Mutex.this!(core.Mutex).this(bool)+0x3e", 31, "core.Mutex.this.this+0x3e"),
+        ("<rayon_core::registry::WorkerThread>::wait+0x36", 24, "WorkerThread::wait+0x36"),
+        ("<alloc::sync::Arc<a::Handle<T>>>::drop_slow+0x1", 20, "Arc::drop_slow+0x1"),
+        ("<&mut a::B<T> as core::fmt::Write>::write", 20, "B::write"),
+        ("ops::impls::<impl ops::FnOnce<A> for &mut F>::call", 20, "ops::impls::call"),
+        ("std::sync::Once::call_once::<a::b> > <a::B>::c", 34, "std::sync::Once::call_once > B::c"),
     ],
 )
 def test_names_are_shortened_where_they_tell_least(name, width, said):

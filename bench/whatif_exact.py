@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +51,12 @@ PROGRAMS = {
     "one eager": "threads 8 inside 800 outside 12000 first 5",
     "hardly anything else": "threads 4 inside 300 outside 50",
     "saturated": "threads 16 inside 2000 outside 8000",
+}
+# On a machine with fewer processors than threads, where it matters whether a holder takes one:
+ON_FEW_PROCESSORS = {
+    "sections asleep": "threads 8 inside 100000 outside 5000 asleep 100 milliseconds 400",
+    "some sections asleep": "threads 8 inside 20000 outside 20000 asleep 50 milliseconds 400",
+    "sections awake": "threads 8 inside 20000 outside 5000 milliseconds 400",
 }
 
 
@@ -113,8 +120,18 @@ class Program:
             work = () if "second" in self.given else lengths(drawn, self.given)
             threads.append(ThreadUse(mean, chance, away, work))
         members = max(1, round(said["members"]))
-        holds = list(lengths(inside, self.given))
-        return LockUse("", 0, BASE, 0, 1, 1, holds, inside, members, threads, said["rate"])
+        asleep = int(self.given.get("asleep", "0"))
+        awake, sleeping = (
+            [
+                (low, high, often * share)
+                for low, high, often in lengths(inside, self.given)
+                if share
+            ]
+            for share in (100 - asleep, asleep)
+        )
+        return LockUse(
+            "", 0, BASE, 0, 1, 1, awake, inside, members, threads, said["rate"], [], sleeping
+        )
 
 
 def rows_of(name: str, program: Program) -> list[dict]:
@@ -127,7 +144,7 @@ def rows_of(name: str, program: Program) -> list[dict]:
     for each in answers:
         gain = program.changed(each.what)["rate"] / base["rate"]
         held = each.low <= gain <= each.high
-        rows.append({"predicted": each.gain, "measured": gain, "held": held})
+        rows.append({"what": each.what, "predicted": each.gain, "measured": gain, "held": held})
         print(
             f"{name:24} {each.what:11} predicted {each.gain:5.2f} [{each.low:.2f}, {each.high:.2f}]"
             f"  true {gain:5.2f}{'' if held else '  outside'}",
@@ -136,14 +153,14 @@ def rows_of(name: str, program: Program) -> list[dict]:
     return rows
 
 
-def results(machine: str, only: str = "") -> list[dict]:
+def results(machine: str, only: str = "", programs: Mapping[str, str] = PROGRAMS) -> list[dict]:
     """Every change of the programs whose name contains `only`."""
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         source = str(ROOT / "bench/simulated/known_use.cpp")
         path = modeled.compile_source(source, "simulated", None, folder)
         return [
             row
-            for name, text in PROGRAMS.items()
+            for name, text in programs.items()
             if only in name
             for row in rows_of(name, Program(path, machine, text))
         ]

@@ -10,6 +10,7 @@
 //   skew     so much percent of the sections take the first lock, the others any
 //   linked   1: the work after a section is as long as the section was
 //   nested   1: sections also hold the second lock, taken first
+//   asleep   threads sleep through so much percent of the sections, instead of working
 //   queue    1: odd threads take what the even ones have put, and wait for it at a condition
 // Prints a line of JSON: sections a second; as how many evenly used locks they meet; for each
 // thread mean work between sections in ns, how often it was in another wait, and how long.
@@ -31,29 +32,22 @@ namespace {
 
 struct settings {
   double threads = 4, inside = 1000, outside = 3000, length = 100, locks = 1, second = 0, rest = 0,
-         rest_ns = 5e4, first = 100, skew = 0, linked = 0, nested = 0, queue = 0, uniform = 0,
-         fixed = 0, two = 0, milliseconds = 20, ghz = 3;
+         rest_ns = 5e4, first = 100, skew = 0, linked = 0, nested = 0, queue = 0, asleep = 0,
+         uniform = 0, fixed = 0, two = 0, milliseconds = 20, ghz = 3;
 };
 settings o;
 
-const std::map<std::string, double settings::*> names{{"threads", &settings::threads},
-                                                      {"inside", &settings::inside},
-                                                      {"outside", &settings::outside},
-                                                      {"length", &settings::length},
-                                                      {"locks", &settings::locks},
-                                                      {"second", &settings::second},
-                                                      {"rest", &settings::rest},
-                                                      {"rest-ns", &settings::rest_ns},
-                                                      {"first", &settings::first},
-                                                      {"skew", &settings::skew},
-                                                      {"linked", &settings::linked},
-                                                      {"nested", &settings::nested},
-                                                      {"queue", &settings::queue},
-                                                      {"uniform", &settings::uniform},
-                                                      {"fixed", &settings::fixed},
-                                                      {"two", &settings::two},
-                                                      {"milliseconds", &settings::milliseconds},
-                                                      {"ghz", &settings::ghz}};
+const std::map<std::string, double settings::*> names{
+    {"threads", &settings::threads}, {"inside", &settings::inside},
+    {"outside", &settings::outside}, {"length", &settings::length},
+    {"locks", &settings::locks},     {"second", &settings::second},
+    {"rest", &settings::rest},       {"rest-ns", &settings::rest_ns},
+    {"first", &settings::first},     {"skew", &settings::skew},
+    {"linked", &settings::linked},   {"nested", &settings::nested},
+    {"queue", &settings::queue},     {"asleep", &settings::asleep},
+    {"uniform", &settings::uniform}, {"fixed", &settings::fixed},
+    {"two", &settings::two},         {"milliseconds", &settings::milliseconds},
+    {"ghz", &settings::ghz}};
 
 constexpr std::uint64_t second_ns = 1'000'000'000, a_wait_ns = 200;
 
@@ -113,13 +107,17 @@ void put_or_take(shared_lock& from, worker& me) {
   if (from.items != 0) --from.items;
 }
 
-void section(shared_lock& of, double ns, worker& me) {
+void sleep(double ns) {
+  if (ns >= 1000) usleep(static_cast<useconds_t>(ns / 1000));
+}
+
+void section(shared_lock& of, double ns, bool sleeps, worker& me) {
   const bool nested = o.nested != 0;
   if (nested) pthread_mutex_lock(&second.lock);
   pthread_mutex_lock(&of.lock);
   ++of.sections;
   ++me.sections;
-  work(ns * o.length / 100);
+  (sleeps ? sleep : work)(ns * o.length / 100);
   if (o.queue != 0) put_or_take(of, me);
   pthread_mutex_unlock(&of.lock);
   if (nested) pthread_mutex_unlock(&second.lock);
@@ -141,7 +139,8 @@ void* run(void* argument) {
   while (now() < end) {
     const bool first = 100 * random.fraction() < o.skew;
     const double inside = draw(random, o.inside);
-    section(locks[first ? 0 : random.next() % locks.size()], inside, me);
+    const bool sleeps = o.asleep != 0 && 100 * random.fraction() < o.asleep;
+    section(locks[first ? 0 : random.next() % locks.size()], inside, sleeps, me);
     if (o.second != 0) take_second(me);
     const double outside = o.linked != 0 ? inside * o.outside / o.inside : draw(random, mean);
     work(outside);

@@ -2,12 +2,13 @@
 // it, releases it. `syncopate simulate --from` writes the trace and asks what changes would bring.
 //
 // A trace is text, one item a line:
-//     syncopate-trace 2
+//     syncopate-trace 3
 //     hold LOW HIGH COUNT              COUNT holds took LOW to HIGH nanoseconds
+//     asleep LOW HIGH COUNT            ... that their thread slept, or waited for input or output
 //     thread OUTSIDE CHANCE AWAY       a thread works OUTSIDE nanoseconds between two sections, and
 //                                      in CHANCE of a million cases sleeps AWAY nanoseconds (means)
 //     outside LOW HIGH COUNT           COUNT times the thread of the line above worked so long
-// instead Times within a line of `hold` or `outside` are spread evenly; AWAY, and OUTSIDE where no
+// Times within a line of `hold`, `asleep`, `outside` are spread evenly; AWAY, and OUTSIDE where no
 // lengths follow, exponentially. Thread i does what line i of `thread` says, and begins anew at the
 // first when there are fewer lines.
 #include <syncopate/rwlocks/auto_rwlock.h>
@@ -28,6 +29,7 @@ constexpr std::uint64_t private_lines = 64;  // of a shard: what sections touch 
 
 struct range {
   std::uint64_t low, high, upto;  // upto: samples in this range and all before
+  bool sleeps;
 };
 using ranges = std::vector<range>;
 
@@ -42,8 +44,8 @@ struct trace {
   std::vector<thread_kind> threads;
 };
 
-bool read_range(std::istringstream& words, ranges& into) {
-  range r{};
+bool read_range(std::istringstream& words, ranges& into, bool sleeps = false) {
+  range r{.low = 0, .high = 0, .upto = 0, .sleeps = sleeps};
   std::uint64_t count = 0;
   if (!(words >> r.low >> r.high >> count) || r.high < r.low || count == 0) return false;
   r.upto = count + (into.empty() ? 0 : into.back().upto);
@@ -56,7 +58,7 @@ bool read_line(const std::string& line, trace& into) {
   std::istringstream words(line);
   std::string what;
   words >> what;
-  if (what == "hold") return read_range(words, into.holds);
+  if (what == "hold" || what == "asleep") return read_range(words, into.holds, what == "asleep");
   if (what == "outside")
     return !into.threads.empty() && read_range(words, into.threads.back().lengths);
   thread_kind kind;
@@ -65,11 +67,27 @@ bool read_line(const std::string& line, trace& into) {
   return true;
 }
 
+// A time that passes on a processor or, asleep, without one.
+struct length {
+  std::uint64_t nanoseconds = 0;
+  bool sleeps = false;
+
+  [[nodiscard]] length part(std::uint64_t percent) const {
+    return {.nanoseconds = nanoseconds * percent / 100, .sleeps = sleeps};
+  }
+};
+
+void spend(length time) {
+  if (!time.sleeps) return compute(time.nanoseconds);
+  if (time.nanoseconds != 0)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(time.nanoseconds));
+}
+
 trace read_trace(const options& o) {
   const std::string& path = o.text("trace");
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line) || line != "syncopate-trace 2")
+  if (!std::getline(file, line) || line != "syncopate-trace 3")
     o.refuse("--trace " + path + ": this is no trace");
   trace result;
   while (std::getline(file, line))
@@ -94,19 +112,19 @@ class shard {
   shard(const options& o, bool reader_writer)
       : lock_(reader_writer ? nullptr : make_lock(o)), lines_(private_lines) {}
 
-  void run(bool reads, bool conflicts, std::uint64_t mine, std::uint64_t nanoseconds) {
+  void run(bool reads, bool conflicts, std::uint64_t mine, length hold) {
     data_line& line = conflicts ? common_ : lines_[mine % private_lines];
     if (lock_ != nullptr) {
       lock_->lock();
-      touch(line, reads, nanoseconds);
+      touch(line, reads, hold);
       lock_->unlock();
     } else if (reads) {
       rwlock_.lock_shared();
-      touch(line, reads, nanoseconds);
+      touch(line, reads, hold);
       rwlock_.unlock_shared();
     } else {
       rwlock_.lock();
-      touch(line, reads, nanoseconds);
+      touch(line, reads, hold);
       rwlock_.unlock();
     }
   }
@@ -119,9 +137,9 @@ class shard {
   }
 
  private:
-  static void touch(data_line& line, bool reads, std::uint64_t nanoseconds) {
+  static void touch(data_line& line, bool reads, length hold) {
     const std::uint64_t value = *static_cast<volatile std::uint64_t*>(&line.value);
-    compute(nanoseconds);
+    spend(hold);
     if (!reads) line.value = value + 1;
   }
 
@@ -142,11 +160,12 @@ class player {
 
   // One round: a section, then the work outside. Returns whether the section wrote.
   bool round(const std::vector<std::unique_ptr<shard>>& shards) {
-    const std::uint64_t hold = draw(trace_.holds);
+    const length hold = draw(trace_.holds);
     const bool reads = random_.below(100) < change_.reads;
     const bool conflicts = random_.below(100) < change_.conflicts;
-    shards[random_.below(shards.size())]->run(reads, conflicts, me_, hold * change_.length / 100);
-    compute(outside() + hold * change_.moved / 100);
+    shards[random_.below(shards.size())]->run(reads, conflicts, me_, hold.part(change_.length));
+    spend(hold.part(change_.moved));
+    compute(outside());
     if (random_.below(million) < kind_.chance)
       std::this_thread::sleep_for(std::chrono::nanoseconds(exponential(kind_.away)));
     return !reads;
@@ -156,15 +175,16 @@ class player {
   void stagger() { compute(random_.below(static_cast<std::uint64_t>(kind_.outside) + 100)); }
 
  private:
-  std::uint64_t draw(const ranges& from) {
+  length draw(const ranges& from) {
     const std::uint64_t place = random_.below(from.back().upto);
     const auto found =
         std::upper_bound(from.begin(), from.end(), place,
                          [](std::uint64_t value, const range& r) { return value < r.upto; });
-    return found->low + random_.below(found->high - found->low + 1);
+    return {.nanoseconds = found->low + random_.below(found->high - found->low + 1),
+            .sleeps = found->sleeps};
   }
   std::uint64_t outside() {
-    return kind_.lengths.empty() ? exponential(kind_.outside) : draw(kind_.lengths);
+    return kind_.lengths.empty() ? exponential(kind_.outside) : draw(kind_.lengths).nanoseconds;
   }
   std::uint64_t exponential(double mean) {
     const double uniform = static_cast<double>(random_.below(million) + 1) / million;

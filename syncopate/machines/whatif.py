@@ -141,10 +141,11 @@ class Replayer:
     def apart(self, threads: int, section: float, moved: float = 0.0) -> float:
         """About the least time between the beginnings of two sections, in nanoseconds; `moved`:
         what comes after the release instead."""
+        runs = self.use.awake_ns() / max(1.0, self.use.hold_ns)
         outside = statistics.fmean(
             t.outside_ns + t.away_chance * t.away_ns for t in self.use.threads
         )
-        busy = statistics.fmean(t.outside_ns for t in self.use.threads) + section + moved
+        busy = statistics.fmean(t.outside_ns for t in self.use.threads) + runs * (section + moved)
         return max(
             section / self.use.members,
             (outside + section + moved) / threads,

@@ -7,19 +7,16 @@ is assumed here, and said in LockUse.assumptions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
-from syncopate.base.units import duration
-from syncopate.records import histogram
+from syncopate.records import histogram, usedholds
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.recordformat import (
     AWAY,
     BARRIER,
     CONDITION,
     FUTEX,
-    INSIDE,
     KIND_NAMES,
     LOST_KINDS,
     OBJECT_NAMES,
@@ -28,16 +25,12 @@ from syncopate.records.recordformat import (
     Row,
 )
 
-PREEMPTED_NS = 200_000  # a rare hold this long was interrupted: by the order of a time slice
-FAR_LONGER = 20  # ... and by so much more than the median
-RARE = 0.01  # of the holds
 ALIKE = 4  # threads that wait as often, within this factor, play one role
 FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how often
 # Processor time of a wait that sleeps and of a release that wakes, at most, where the record does
 # not tell: system calls, switches and, in virtual machines, the interrupt to another processor
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
-ENOUGH_GAPS = 640  # that those measured of a lock stand for: forty of one in sixteen
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
 RARELY = 0.1  # of how often threads take the lock on average: such a thread takes no part
 ENOUGH_ASKED = 20  # waits, or releases, whose processor time was asked for
@@ -67,17 +60,24 @@ class LockUse:
     processors: int
     acquisitions: int
     contended: int
-    holds: list[tuple[int, int, int]]  # from ns, to ns, samples
-    hold_ns: float
+    holds: list[tuple[int, int, int]]  # from ns, to ns, samples: of those that keep a processor
+    hold_ns: float  # of all
     members: int  # locks of that name, counted by how evenly they are used
     threads: list[ThreadUse]
     rate: float  # acquisitions by second of the threads' lives
     assumptions: list[str] = field(default_factory=list)
+    asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
+
+    def awake_ns(self) -> float:
+        """What a hold takes of a processor, in the mean."""
+        awake, asleep = (sum(n for _, _, n in each) for each in (self.holds, self.asleep))
+        return self.hold_ns if not asleep else usedholds.mean(self.holds) * awake / (awake + asleep)
 
     def trace(self) -> str:
         """The text that papers/workloads/replay.cpp reads."""
-        lines = ["syncopate-trace 2"]
+        lines = ["syncopate-trace 3"]
         lines += [f"hold {low} {high} {count}" for low, high, count in self.holds]
+        lines += [f"asleep {low} {high} {count}" for low, high, count in self.asleep]
         for thread in self.threads:
             chance = round(thread.away_chance * 1e6)
             lines.append(f"thread {thread.outside_ns:.1f} {chance} {thread.away_ns:.1f}")
@@ -121,13 +121,13 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     assumptions = [
         "a section's length and the work outside take as long on the other machine",
     ]
-    holds, mean = _holds(analysis, group, assumptions)
+    holds = usedholds.of(analysis, group, assumptions)
     members = _even_members(group)
     if members > 1:
         assumptions.append(f"{members} locks have this name; each section takes one at random")
     contended = group.got()
     acquisitions = max(_taken(group), contended)
-    threads, seconds = _threads(analysis, group, acquisitions, mean, assumptions)
+    threads, seconds = _threads(analysis, group, acquisitions, holds, assumptions)
     return LockUse(
         name=group.name.text,
         object=group.object,
@@ -135,8 +135,9 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         processors=analysis.record.header.processors,
         acquisitions=acquisitions,
         contended=contended,
-        holds=holds,
-        hold_ns=mean,
+        holds=holds.awake,
+        asleep=holds.asleep,
+        hold_ns=holds.mean_ns,
         members=members,
         threads=threads,
         rate=acquisitions / seconds,
@@ -163,90 +164,6 @@ def _algorithm(analysis: Analysis, kind: int) -> str:
     if header.lock in ("glibc", "futex", "auto"):
         return {"glibc": "pthread"}.get(header.lock, header.lock)
     return f"{header.lock}:{header.wait}" if header.wait else header.lock
-
-
-def _holds(
-    analysis: Analysis, group: Group, assumptions: list[str]
-) -> tuple[list[tuple[int, int, int]], float]:
-    """The buckets of hold times in ns, and their mean; without those of preempted holders."""
-    undisturbed, often, ticks, longest = _undisturbed(analysis, group)
-    if often >= ENOUGH_GAPS:
-        buckets, long = _usual(analysis, undisturbed, longest)
-        if not long:
-            buckets = list(_scaled(buckets, analysis.ns(ticks) / often))
-        return buckets, _mean(buckets)
-    merged = [0] * 46
-    for lock in group.locks:
-        histogram.add(merged, lock.hold_histogram)
-    longest = max(lock.hold_max for lock in group.locks)
-    buckets, long = _usual(analysis, merged, longest)
-    total = sum(count for _, _, count in buckets)
-    if long:
-        assumptions.append(
-            f"{100 * long / (total + long):.2g} % of the measured holds were over"
-            f" {duration(_interrupted(_buckets(analysis, merged, longest)))}: left out, as of"
-            " holders that were interrupted"
-        )
-    return buckets, _mean(buckets)
-
-
-def _undisturbed(analysis: Analysis, group: Group) -> tuple[list[int], int, int, int]:
-    """Of holds that were not interrupted: their histogram, number, sum and longest, in ticks."""
-    ids = {lock.id for lock in group.locks}
-    counts, often, ticks, longest = [0] * 64, 0, 0, 0
-    for row in analysis.record.gaps(INSIDE):
-        if row.lock in ids:
-            histogram.add(counts, row.histogram)
-            often, ticks, longest = (
-                often + row.waits,
-                ticks + row.wait_sum,
-                max(longest, row.wait_max),
-            )
-    return counts, often, ticks, longest
-
-
-def _buckets(analysis: Analysis, counts: Sequence[int], largest: int) -> list[tuple[int, int, int]]:
-    """The buckets of a histogram that are not empty, as (from ns, to ns, count)."""
-    buckets = []
-    for index, count in enumerate(counts):
-        if count:
-            low = histogram.lower_edge(index)
-            last = index == len(counts) - 1
-            high = max(low, min(largest, largest if last else histogram.lower_edge(index + 1) - 1))
-            buckets.append((analysis.ns(low), analysis.ns(high), count))
-    return buckets
-
-
-def _usual(
-    analysis: Analysis, counts: Sequence[int], largest: int
-) -> tuple[list[tuple[int, int, int]], int]:
-    """The buckets of a histogram as (from ns, to ns, count), and how many long times were left out:
-    those as long as an interruption, where they are rare."""
-    buckets = _buckets(analysis, counts, largest)
-    most = _interrupted(buckets)
-    long = sum(count for low, _, count in buckets if low >= most)
-    if long > RARE * sum(counts):
-        return buckets, 0
-    return [bucket for bucket in buckets if bucket[0] < most], long
-
-
-def _interrupted(buckets: list[tuple[int, int, int]]) -> float:
-    """How long, in ns, is taken for an interruption where it is rare."""
-    return max(PREEMPTED_NS, FAR_LONGER * _median(buckets))
-
-
-def _median(buckets: list[tuple[int, int, int]]) -> float:
-    left = sum(count for _, _, count in buckets) / 2
-    for low, high, count in buckets:
-        left -= count
-        if left <= 0:
-            return (low + high) / 2
-    return 0.0
-
-
-def _mean(buckets: list[tuple[int, int, int]]) -> float:
-    total = sum(count for _, _, count in buckets)
-    return sum((low + high) / 2 * count for low, high, count in buckets) / total if total else 0.0
 
 
 @dataclass
@@ -277,18 +194,22 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             mine.away += analysis.ns(row.wait_sum)
     for row in analysis.record.releases():
         if row.lock in ids:
-            usual, _ = _usual(analysis, row.histogram, row.wait_max)
+            usual, _ = usedholds.usual(analysis, row.histogram, row.wait_max)
             spent[row.thread].releases += row.waits
-            spent[row.thread].releasing += row.waits * _mean(usual)
+            spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
 
 
 def _threads(
-    analysis: Analysis, group: Group, acquisitions: int, hold: float, assumptions: list[str]
+    analysis: Analysis,
+    group: Group,
+    acquisitions: int,
+    holds: usedholds.Holds,
+    assumptions: list[str],
 ) -> tuple[list[ThreadUse], float]:
     """What each thread that takes part does outside; and how long they lived, on average."""
     spent = _spent(analysis, group)
-    gaps = _gaps(analysis, group, hold, spent)
+    gaps = _gaps(analysis, group, holds.mean_ns, spent)
     takers = [t for t in analysis.threads if t in gaps or (spent[t].seen() and not gaps)]
     if not takers:
         born = [t.id for t in analysis.threads.values() if t.start_stack]
@@ -297,7 +218,8 @@ def _threads(
         assumptions.append(f"nobody waited for it: all threads{others} are taken to use it alike")
     spins = analysis.record.header.wait in SPINNING or group.object == SPINLOCK
     costs = _costs(analysis, group)
-    running = {t: _running(analysis, t, spent[t], spins, costs) for t in takers}
+    slept = (holds.mean_ns - holds.awake_ns) * acquisitions / len(takers)
+    running = {t: _running(analysis, t, spent[t], spins, costs, slept) for t in takers}
     room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
     room -= spins * sum(spent[t].waited for t in takers)
     fits = min(1.0, max(1.0, room) / sum(running.values()))
@@ -319,7 +241,7 @@ def _threads(
     uses = []
     for t in takers:
         taken = max(1.0, acquisitions * shares[t])
-        outside = max(0.0, running[t] * fits / taken - hold)
+        outside = max(0.0, running[t] * fits / taken - holds.awake_ns)
         uses.append(ThreadUse(outside, *_away(spent[t], taken)))
     if any(use.away_ns for use in uses):
         assumptions.append("other waits (conditions, barriers, other locks) stay as they were")
@@ -347,7 +269,7 @@ def _gaps(
     everyone = Gaps()
     for mine in gaps.values():
         everyone.merge(mine)
-    if everyone.often < ENOUGH_GAPS:
+    if everyone.often < usedholds.ENOUGH:
         return {}
     least = RARELY * everyone.often / len(gaps)
     members = _even_members(group)
@@ -393,14 +315,9 @@ class Gaps:
         if self.away:
             inside = others * self.waited / self.often * (self.often / self.away)
             away_ns = max(0.0, analysis.ns(self.away_ticks) / self.away - inside) / members
-        lengths = _scaled(_buckets(analysis, self.counts, self.longest), mean)
-        return ThreadUse(mean, min(1.0, self.away / self.often), away_ns, lengths)
-
-
-def _scaled(buckets: list[tuple[int, int, int]], mean: float) -> tuple[tuple[int, int, int], ...]:
-    """The same shape around the mean that is known exactly: half an octave is coarse."""
-    times = mean / max(1.0, _mean(buckets))
-    return tuple((round(low * times), round(high * times), count) for low, high, count in buckets)
+        lengths = usedholds.scaled(usedholds.buckets(analysis, self.counts, self.longest), mean)
+        chance = min(1.0, self.away / self.often)
+        return ThreadUse(mean, chance, away_ns, tuple(lengths))
 
 
 def _away(spent: Spent, taken: float) -> tuple[float, float]:
@@ -434,17 +351,22 @@ def _costs(analysis: Analysis, group: Group) -> tuple[float, float]:
 
 
 def _running(
-    analysis: Analysis, thread: int, spent: Spent, spins: bool, costs: tuple[float, float]
+    analysis: Analysis,
+    thread: int,
+    spent: Spent,
+    spins: bool,
+    costs: tuple[float, float],
+    slept: float,
 ) -> float:
     """How long a thread was at work, its sections included: its life without its waits, and not
-    more than the processor time that it had for that."""
+    more than the processor time that it had for that; else without what it `slept` in sections."""
     left = _awake(analysis, thread, spent)
     cpu = analysis.threads[thread].cpu_ns
     if cpu:
         waiting = spent.waited if spins else min(spent.waited, spent.waits * costs[0])
         waking = min(spent.releasing, spent.releases * costs[1])
-        left = min(left, cpu - waiting - waking)
-    return max(left, 1.0)
+        return max(1.0, min(left, cpu - waiting - waking))
+    return max(1.0, left - slept)
 
 
 def _shares(running: dict[int, float], spent: dict[int, Spent]) -> dict[int, float]:

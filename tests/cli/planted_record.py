@@ -12,9 +12,9 @@ INSIDE = 20  # format.h's wait_kind: how long holds took
 class Planted:
     """A record of eight threads that wait for one kind of lock, and why."""
 
-    def __init__(self):
+    def __init__(self, cpu: int = 0):
         self.builder = RecordBuilder(0, 1000 * MS)
-        self.threads = [self.builder.thread(10 + n, f"w{n}") for n in range(8)]
+        self.threads = [self.builder.thread(10 + n, f"w{n}", cpu=cpu) for n in range(8)]
         self.stack = self.builder.stack(0xA000, 0xF000)
 
     def lock(self, holds=(), acquisitions=1000, create=0) -> int:

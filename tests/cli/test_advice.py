@@ -27,7 +27,7 @@ def whatif(lock: str, label: str = "half as long") -> str:
 
 @pytest.fixture
 def record(tmp_path):
-    of = Planted()
+    of = Planted(cpu=MS)  # they hardly run
     sleeps(of)
     return of.builder.write(tmp_path / "rec")
 

@@ -109,6 +109,54 @@ def test_interrupted_holds_are_left_out_where_they_are_known(tmp_path):
     assert use_of(measured_gaps(inside=[1_700] * 100), tmp_path).hold_ns == pytest.approx(1_700)
 
 
+def sleepers(*watched: list[int], inside: int = 0) -> RecordBuilder:
+    """Threads whose holds were watched, one in two of them long; `inside` of these wait for another
+    lock. `watched`: by thread, how many of 20 holds slept."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=800, holds=[900] * 50 + [300_000] * 50)
+    other = builder.lock(0x9000, acquisitions=800, first=builder.stack(0xA000), holds=[100] * 9)
+    for number, slept in enumerate(watched):
+        thread = builder.thread(11 + number, cpu=400_000)
+        builder.holder(thread, lock, 20, [0, 0, *slept, 0])
+        for each in range(inside):
+            at = 1_100_000 + 100_000 * each
+            builder.hold(thread, lock, at, at + 90_000)
+            builder.wait(thread, other, at + 1_000, at + 80_000)
+    return builder
+
+
+def test_holds_that_sleep_take_no_processor(tmp_path):
+    """The longest are those; what they take is no part of the processor time of their threads."""
+    use = use_of(sleepers([10], [10]), tmp_path, "0x1000")
+    ran, slept = (sum(count for _, _, count in each) for each in (use.holds, use.asleep))
+    assert (ran, slept) == (50, 50)
+    assert max(high for _, high, _ in use.holds) < 2_000 < min(low for low, _, _ in use.asleep)
+    assert use.awake_ns() == pytest.approx(450, rel=0.05)
+    assert use.threads[0].outside_ns == pytest.approx(400_000 / 400 - 450, rel=0.05)
+    assert f"asleep {use.asleep[0][0]} {use.asleep[0][1]} 50\n" in use.trace()
+    assert any("50.0 % of the sections" in line for line in use.assumptions)
+    awake = use_of(sleepers([0], [0]), tmp_path, "0x1000")
+    assert (awake.asleep, awake.awake_ns()) == ([], awake.hold_ns)
+    assert "asleep" not in awake.trace()
+    assert not any("sleeps" in line for line in awake.assumptions)
+
+
+def test_who_waits_for_another_lock_inside_is_not_asleep(tmp_path):
+    """That wait does not go on beside others'."""
+    use = use_of(sleepers([20], inside=5), tmp_path, "0x1000")
+    assert not use.asleep
+
+
+def test_sleepers_are_told_by_thread(tmp_path):
+    builder = sleepers([20], [0])
+    for thread, times in ((0, [9_000] * 40), (1, [3_000] * 40)):
+        builder.gaps(thread, 1, INSIDE, times)
+    use = use_of(builder, tmp_path, "0x1000")
+    assert [sum(count for _, _, count in each) for each in (use.holds, use.asleep)] == [640, 640]
+    assert max(high for _, high, _ in use.holds) < min(low for low, _, _ in use.asleep)
+    assert use.hold_ns == pytest.approx(6_000, rel=0.01)
+
+
 def test_sections_of_other_locks_of_the_group_are_not_work_between(tmp_path):
     builder = RecordBuilder()
     stack = builder.stack(0x40)

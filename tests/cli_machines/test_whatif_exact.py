@@ -21,3 +21,16 @@ def test_ranges_hold_what_changes_bring() -> None:
     assert statistics.median(whatif_exact.errors(rows)) < 0.05
     assert sum(each["held"] for each in rows) >= 0.95 * len(rows)
     assert len(whatif_exact.wrong_way(rows)) <= 1  # equal lengths: see model-measured.md
+
+
+def test_a_holder_that_sleeps_takes_no_processor() -> None:
+    """Threads beyond the processors: locks for each part let sleeping sections go on together,
+    computing ones not."""
+    rows = whatif_exact.results(
+        machinefiles.find("small-2c"), programs=whatif_exact.ON_FEW_PROCESSORS
+    )
+    assert len(rows) == len(whatif_exact.ON_FEW_PROCESSORS) * len(whatif_exact.CHANGES)
+    assert rows[4]["what"] == "shard=8"
+    assert rows[4]["measured"] > 4  # of two processors, none of which it takes
+    assert max(whatif_exact.errors(rows)) < 0.1
+    assert not whatif_exact.wrong_way(rows)

@@ -29,6 +29,20 @@ struct kind_of_object {
   friend void PrintTo(const kind_of_object& k, std::ostream* to) { *to << k.function; }
 };
 
+// Of a thread that begins to wait in this function.
+void tell_stack(watched_process& seen, const char* function, std::uint32_t thread,
+                std::uint64_t since) {
+  auto e = std::make_unique<stack_event>();
+  std::memset(static_cast<void*>(e.get()), 0, sizeof *e);
+  e->head = {event_stack, seen.id(), thread, 1, since};
+  e->since = since;
+  e->waiter = thread;
+  e->bytes = sizeof e->stack;
+  e->registers.of[16] = reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, function)) + 1;
+  e->registers.of[7] = 0x7ffe'0000'0000;
+  seen.stack(*e);
+}
+
 class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
  protected:
   WatchedProcess() : seen_(static_cast<std::uint32_t>(::getpid()), 0, takers_) {
@@ -40,7 +54,7 @@ class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
   // For 60 ms, after all waits before; woken by `waker`, 0: nobody was seen to.
   void waits(std::uint32_t thread, std::uint64_t at, bool has_its_stack, std::uint32_t waker = 1) {
     const std::uint64_t since = begin_ += 100 * millisecond;
-    if (has_its_stack) tell_stack(thread, since);
+    if (has_its_stack) tell_stack(seen_, GetParam().function, thread, since);
     wait_event e{};
     e.head = {event_wait, seen_.id(), thread, 1, since + 60 * millisecond};
     e.since = since;
@@ -96,19 +110,6 @@ class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
   watched_process seen_;
 
  private:
-  void tell_stack(std::uint32_t thread, std::uint64_t since) {
-    auto e = std::make_unique<stack_event>();
-    std::memset(static_cast<void*>(e.get()), 0, sizeof *e);
-    e->head = {event_stack, seen_.id(), thread, 1, since};
-    e->since = since;
-    e->waiter = thread;
-    e->bytes = sizeof e->stack;
-    e->registers.of[16] =
-        reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, GetParam().function)) + 1;
-    e->registers.of[7] = 0x7ffe'0000'0000;
-    seen_.stack(*e);
-  }
-
   std::uint64_t begin_ = 0;
 };
 
@@ -262,6 +263,41 @@ TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
   for (const auto& [thread, row] : c.rows)
     if (row.kind == static_cast<std::uint32_t>(wait_kind::futex_lock)) as_lock += row.waits;
   EXPECT_GT(as_lock, 50u);
+}
+
+// Workers that post for each other wait for no lock, as is seen once more than one may go on.
+TEST(WatchedSemaphores, OneForSeveralIsNoLock) {
+  for (const std::uint32_t flags : {0u, static_cast<unsigned>(for_several)}) {
+    watched_process::takers takers;
+    record_test::scratch folder;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    watched_process seen(self, 0, takers);
+    ASSERT_EQ(seen.begin(folder.path() / "record", false, now_ns()), 0);
+    std::uint64_t now = now_ns();
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      wait_event e{};
+      e.head = {event_wait, seen.id(), self + i % 3, 1, now += millisecond};
+      e.since = now - millisecond / 2;
+      e.address = object;
+      e.operation = in_private_memory | wait_bitset;
+      e.waker = self + (i + 1) % 3;
+      e.woken = now;
+      e.flags = i == 50 ? flags : 0;
+      if (i == 0) tell_stack(seen, "sem_wait", self, e.since);
+      seen.wait(e);
+    }
+    seen.finish(finished, kernel_controls{}, now_ns());
+    const record_test::contents c = record_test::read_record(folder.path() / "record");
+    unsigned semaphores = 0;
+    for (const auto& [id, lock] : c.locks) {
+      if (lock.object != static_cast<int>(object_kind::semaphore)) continue;
+      ++semaphores;
+      EXPECT_EQ((lock.flags & used_as_lock) != 0, flags == 0);
+    }
+    EXPECT_EQ(semaphores, 1u);
+    for (const auto& [thread, row] : c.rows)
+      EXPECT_EQ(row.kind, static_cast<std::uint32_t>(wait_kind::semaphore));
+  }
 }
 
 // What a process ran that had ended before its record began, the kernel has told.

@@ -22,6 +22,7 @@ enum waiting_flag {
   is_timed = 16,        // the call has a time limit
   woken_with_all = 32,  // who woke it would have woken others, too
   resumed = 64,         // the same wait as before, which a signal had interrupted
+  for_several = 128,    // what it was woken at was then, as a semaphore, for more than one to take
 };
 
 enum { kernel_stack_bytes = 16384, kernel_registers = 17, kernel_name_bytes = 16 };

@@ -307,6 +307,15 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_
   return 0;
 }
 
+// How it is woken by a thread in a futex call with these registers.
+static __always_inline u32 flags_of_wake(const struct pt_regs* regs) {
+  u32 count = 0;
+  bpf_probe_read_user(&count, sizeof count, (void*)regs->di);
+  const u32 value = count & ~(1u << 31);              // musl's semaphores have another bit there
+  return ((u32)regs->dx != 1 ? woken_with_all : 0) |  // how many, also of futex_wake
+         (value > 1 ? for_several : 0);
+}
+
 // It is woken when it is in line already, but has not left its processor yet: the kernel may look
 // for other work for that meanwhile, which takes longer than many a section.
 static __always_inline void note_early(struct waiting_thread* w, struct task_struct* woken) {
@@ -323,7 +332,7 @@ static __always_inline void note_early(struct waiting_thread* w, struct task_str
                               call == call_futex ? at->dx : 0};
   if (!wakes(waker, woken, regs, from)) return;
   w->early_waker = waker->pid;
-  if ((u32)regs->dx != 1) w->early_flags = woken_with_all;
+  w->early_flags = flags_of_wake(regs);
 }
 
 SEC("tp_btf/sched_waking")
@@ -344,7 +353,7 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   const struct waited from = {w->address, w->operation, w->word};
   if (!wakes(waker, woken, regs, from)) return 0;
   w->waker = waker->pid;
-  if ((u32)regs->dx != 1) w->waker_flags |= woken_with_all;  // how many, also of futex_wake
+  w->waker_flags |= flags_of_wake(regs);
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
   const bool lasted = w->woken - w->begun >= long_wait;
   if ((w->flags & has_stack || (lasted && is_allowed(w->woken))) &&

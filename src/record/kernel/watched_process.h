@@ -99,8 +99,9 @@ class watched_process {
     lock_entry* entry = nullptr;
     wait_kind kind = wait_kind::futex;
     bool has_owner = false, is_known = false;
-    std::uint32_t owner_at = 0;  // in the object; 0: its memory does not say who has it
-    bool is_placed = false;      // its memory is known, and told where processes share it
+    std::uint32_t owner_at = 0;   // in the object; 0: its memory does not say who has it
+    bool is_for_several = false;  // a semaphore that was seen with more than one to take
+    bool is_placed = false;       // its memory is known, and told where processes share it
     // Of a semaphore, and of a futex of the program's own.
     thread_set takers;  // threads that waited for it, if it is this process's own
     futex_wakes wakes = futex_wakes::of(0);

@@ -221,9 +221,12 @@ wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
   if (takers.size() < most_takers) takers.insert(e.head.thread);
   if (f.kind == wait_kind::semaphore) {
     if (e.waker != 0) f.wakes = f.wakes.with(by_taker, true);
-    // Then all its waits were for a lock, also the first ones.
-    if (f.entry != nullptr) f.entry->flags = f.wakes.is_lock() ? used_as_lock : 0;
-    return by_taker ? wait_kind::semaphore_lock : f.kind;
+    f.is_for_several |= (e.flags & for_several) != 0;
+    // Then all its waits were for a lock, also the first ones. One that several may take at once is
+    // none, or of a pool: workers, too, post what they have made for others to do.
+    const bool is_lock = f.wakes.is_lock() && !f.is_for_several;
+    if (f.entry != nullptr) f.entry->flags = is_lock ? used_as_lock : 0;
+    return f.kind;
   }
   if (e.waker != 0) f.wakes = f.wakes.with(by_taker, !(e.flags & woken_with_all));
   if (e.waker != 0 && e.since > f.round) {

@@ -253,6 +253,9 @@ enum holder_count : std::uint32_t {
   paged_of_holds,
   paged_holds,
   pages_given,
+  // Of those that are samples of all, be there a wait or not: those for reading, and all others.
+  reading_holds,
+  other_holds,
 };
 
 // Rows of the kinds `outside` and `away` are made of the times between some sections of a thread

@@ -61,12 +61,13 @@ bool hold_samples::has(const void* object) const noexcept {
   return false;
 }
 
-void hold_samples::end_watch(const void* object, std::uint64_t now) noexcept {
+void hold_samples::end_watch(const void* object, std::uint64_t now, bool reads) noexcept {
   for (std::uint32_t i = 0; i != count_; ++i) {
     if (holds_[i].object != object || holds_[i].watch != hold_sample::watching) continue;
     note_pages(holds_[i], now);
     note_switches();
     holds_[i].watch = hold_sample::watched;
+    holds_[i].reads = reads;
   }
 }
 
@@ -132,6 +133,8 @@ void write_hold_watch(thread_state& t, std::uint32_t lock, const hold_sample& ho
   row.histogram[sleeping_holds] += hold.sleeps != 0 ? 1 : 0;
   // A page that others have read meanwhile is not waited for.
   row.histogram[faulting_holds] += hold.pages_read != 0 && hold.sleeps != 0 ? 1 : 0;
+  // Who waited is watched besides, and who writes waits more often.
+  if (hold.weight != 0) ++row.histogram[hold.reads ? reading_holds : other_holds];
   if (!hold.counts_pages) return;
   ++row.histogram[paged_of_holds];
   row.histogram[paged_holds] += hold.pages_given != 0 ? 1 : 0;

@@ -30,6 +30,7 @@ struct hold_sample {
   std::uint32_t preemptions = 0, sleeps = 0, pages_read = 0;  // while watched
   bool counts_pages = false;
   std::uint32_t pages_given = 0;  // once it has ended; until then, what the kernel counted before
+  bool reads = false;             // once it has ended: of a reader-writer lock, for reading
 
   // Whether it was watched, and kept its processor, but for giving it up by itself.
   [[nodiscard]] bool ran_on() const noexcept { return watch == watched && preemptions == 0; }
@@ -44,7 +45,7 @@ class hold_samples {
              asking) noexcept;
   [[nodiscard]] bool has(const void* object) const noexcept;
   // Before the release; `now`: ticks.
-  void end_watch(const void* object, std::uint64_t now) noexcept;
+  void end_watch(const void* object, std::uint64_t now, bool reads) noexcept;
   // Behind it; one without an object where there is none.
   hold_sample take(const void* object) noexcept;
   void drop_all() noexcept;

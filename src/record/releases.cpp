@@ -1,5 +1,7 @@
 // releases.cpp -- what ends with a release: the hold, and then the time until the next section; and
 // whom it wakes.
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "record/objects.h"
@@ -27,6 +29,12 @@ void begin_gap(thread_state& t, const void* object, std::uint32_t id,
                  .waits = t.waits,
                  .used = thread_usage()};
   current_gap.since = machine::ticks();
+}
+
+// Before read_ends().
+bool is_held_for_reading(const thread_state& t, const void* object) noexcept {
+  const std::span held{t.entry->read_held};
+  return std::ranges::find(held, reinterpret_cast<std::uintptr_t>(object)) != held.end();
 }
 
 // Whether others wait for what is released; where nobody knows, the hold alone is of interest.
@@ -83,7 +91,7 @@ std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   }
   if (is_sampled) {
     entry inside;
-    t->holds.end_watch(object, now);
+    t->holds.end_watch(object, now, is_held_for_reading(*t, object));
   }
   if (!is_release) return now;
   const bool is_event = is_late ? t->hold_events.allows_long(now) : t->hold_events.allows(now);

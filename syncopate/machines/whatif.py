@@ -14,6 +14,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.since import zip_equal
 from syncopate.base.workers import Workers
 from syncopate.machines import machinefiles
+from syncopate.records import lockuse
 from syncopate.records.lockuse import LockUse
 
 FOREIGN = "SYNCOPATE_FOREIGN_"  # variables that put other programs onto a simulated machine
@@ -22,7 +23,7 @@ REPLAY = "libexec/syncopate/replay.simulated"
 MOST_THREADS = 4096  # papers/workloads/replay.cpp
 MOST_SHARDS = 1024  # each is a lock of its own, made before a replay begins
 DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
-READS, CONFLICTS = 90, 10  # percent, where the question names none
+READS, CONFLICTS = lockuse.READS, 10  # percent, where the question names none
 SEEDS = 3
 SECTIONS = 40_000  # least to replay, and by thread:
 SECTIONS_BY_THREAD = 100
@@ -192,7 +193,7 @@ def answers(
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[Answer]:
     """Replays each change and what it is compared with, for every number of threads."""
-    base = {"reads": str(READS)} if replayer.use.algorithm == "rwlock" else {}
+    base = {"reads": str(replayer.use.reads)} if replayer.use.algorithm == "rwlock" else {}
     jobs: dict[tuple, tuple] = {}  # the same run is made once
     for count in threads:
         for change in changes:

@@ -21,6 +21,7 @@ from syncopate.records.recordformat import (
     LOST_KINDS,
     OBJECT_NAMES,
     OUTSIDE,
+    SIDE_COUNTS,
     SPINLOCK,
     Row,
 )
@@ -32,6 +33,8 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
+ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
+READS = 90  # percent of those of a reader-writer lock, where that is not known
 RARELY = 0.1  # of how often threads take the lock on average: such a thread takes no part
 ENOUGH_ASKED = 20  # waits, or releases, whose processor time was asked for
 BUSY = 0.7  # of the time that threads did not wait for locks, they had a processor
@@ -67,6 +70,7 @@ class LockUse:
     rate: float  # acquisitions by second of the threads' lives
     assumptions: list[str] = field(default_factory=list)
     asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
+    reads: int = 0  # percent of the sections that take it for reading
 
     def awake_ns(self) -> float:
         """What a hold takes of a processor, in the mean."""
@@ -142,6 +146,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         threads=threads,
         rate=acquisitions / seconds,
         assumptions=assumptions,
+        reads=_reads(group, assumptions),
     )
 
 
@@ -198,6 +203,21 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _reads(group: Group, assumptions: list[str]) -> int:
+    """The percentage of sections that take it for reading, by the holds seen."""
+    if OBJECT_NAMES[group.object] != "rwlock":
+        return 0
+    sides = [group.interrupted[name] for name in SIDE_COUNTS]
+    if sum(sides) < ENOUGH_SIDES:
+        assumptions.append(
+            f"{READS} % of the sections take it for reading: the record does not tell"
+        )
+        return READS
+    reads = round(100 * sides[0] / sum(sides))
+    assumptions.append(f"{reads} % of the sections take it for reading, as of the holds watched")
+    return reads
 
 
 def _threads(

@@ -20,6 +20,7 @@ from syncopate.records.recordformat import (
     ROW_HISTOGRAM,
     ROW_KIND,
     ROWS,
+    SIDE_COUNTS,
     SIGNALS,
     SPECULATION,
     SPECULATION_COUNTS,
@@ -80,7 +81,7 @@ class RecordCounts(RecordChunks):
         """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and
         how many did not; and of how many the new pages are known (format.h's holder_count)."""
         for thread, f in self._rows_of(HOLDER):
-            counts = dict(zip((*HOLDER_COUNTS, *PAGES_COUNTS), f[5:]))
+            counts = dict(zip((*HOLDER_COUNTS, *PAGES_COUNTS, *SIDE_COUNTS), f[5:]))
             given = {"held_ticks": f[3], "given_ticks": counts["given"] * f[4]}
             yield thread, f[0], {"watched": f[2], **counts, **given}
 

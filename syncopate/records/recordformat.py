@@ -80,6 +80,7 @@ MORE_WORK = 26  # of wait_kind: of the last there, how long others waited since 
 SIGNALS = 27  # of wait_kind: no wait, but how often waiters of a condition variable were woken
 HOLDER_COUNTS = ("preempted", "preemptions", "slept", "faulted")  # in the places of the histogram
 PAGES_COUNTS = ("of", "paged", "given")  # behind these: of new pages
+SIDE_COUNTS = ("reading", "other")  # ... and of all: for reading or not; older records have neither
 ELISION_COUNTS = (
     "committed",
     "fell_back",

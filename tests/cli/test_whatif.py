@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, one_line
+from conftest import ROOT, compile_c, one_line, run_cli
 from make_record import RecordBuilder
 
 from syncopate.base import compactjson, optiontable, ownsettings
@@ -242,6 +242,61 @@ def test_more_threads_than_processors_share_them(tmp_path):
     use = use_of(builder, tmp_path)
     # Two processors for the whole time, 8000 sections.
     assert use.threads[0].outside_ns == pytest.approx(2 * LIFE / 8000 - use.hold_ns, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sides", "reads", "said"),
+    [
+        ([30, 10], 75, "75 % of the sections take it for reading, as of the holds watched"),
+        ([0, 40], 0, "0 % of the sections take it for reading, as"),
+        ([4, 4], 90, "90 % of the sections take it for reading: the record does not tell"),
+        ([], 90, "the record does not tell"),  # of older records
+    ],
+)
+def test_who_reads_is_what_was_seen(tmp_path, sides, reads, said):
+    """Of a reader-writer lock; replays of all changes have as many readers."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, object_kind=2, acquisitions=1000, holds=[200] * 400)
+    builder.holder(builder.thread(11), lock, 40, [0] * 7 + sides)
+    use = use_of(builder, tmp_path)
+    assert (use.algorithm, use.reads) == ("rwlock", reads)
+    assert any(said in line for line in use.assumptions)
+    asked = []
+
+    class Replays:
+        def rate(self, settings, threads, seed):
+            asked.append(settings["reads"])
+            return 1.0
+
+    Replays.use = use
+    whatif.answers(Replays(), [whatif.parse("halve"), whatif.parse("shard=8")], [1], seeds=1)
+    assert asked == [str(reads)] * 3
+
+
+SIDES = """
+#include <pthread.h>
+pthread_rwlock_t reading = PTHREAD_RWLOCK_INITIALIZER, writing = PTHREAD_RWLOCK_INITIALIZER;
+int main(void) {
+  for (int i = 0; i < 4096; ++i) {
+    pthread_rwlock_rdlock(&reading);
+    pthread_rwlock_wrlock(&writing);
+    pthread_rwlock_unlock(&writing);
+    pthread_rwlock_unlock(&reading);
+  }
+}
+"""
+
+
+def test_who_reads_is_recorded(tmp_path):
+    """One lock is only read, the other one, taken inside, only written."""
+    compile_c(SIDES, tmp_path / "sides", "-g", "-pthread")
+    done = run_cli("record", "-q", "-o", "sides.rec", "./sides", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    analysis = Analysis(Record(str(tmp_path / "sides.rec")))
+    for name, reads in (("reading", 100), ("writing", 0)):
+        use = lockuse.of(analysis, lockuse.choose(analysis, name))
+        assert (use.reads, use.acquisitions) == (reads, 4096)
+        assert any("as of the holds watched" in line for line in use.assumptions)
 
 
 def test_unknown_lock_lists_those_that_waited(tmp_path):

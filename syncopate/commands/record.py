@@ -169,14 +169,13 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     if why := kernelview.obstacle():
         raise Failure(why, FAILED)
     meters = energy.Session()
-    begin = time.monotonic()
     watch = Watch(record, redacts(options))
     environ = dict(os.environ)
     optiontable.complain(environ)
     looks = Looks(record, keeps_commands(options))
     status = run_and_wait(path, command, environ, meters, looks, watch.begin)
     watch.finish()
-    keep_measured(record, meters, time.monotonic() - begin)
+    keep_measured(record, meters, looks.ran, looks.used)
     kept = is_kept(record, named, options)
     _say_trouble(watch.trouble)
     if "--quiet" not in options:

@@ -16,9 +16,15 @@ from syncopate.machines import energy, machine
 from syncopate.records import recordfile, recordformat, recordstamps
 
 
-def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
-    """Adds energy and processor time to the record, as far as they fit in."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def keep_measured(
+    record: str,
+    meters: energy.Session,
+    seconds: float,
+    used: resource.struct_rusage | None = None,
+) -> None:
+    """Adds energy and processor time to the record, as far as they fit in. `used`: of the program
+    and its children; None: of all that we have waited for."""
+    used = used or resource.getrusage(resource.RUSAGE_CHILDREN)
     found = {
         "seconds": round(seconds, 6),
         "user_seconds": used.ru_utime,

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable
 
 from syncopate.base.errors import FAILED, Failure
@@ -72,10 +73,12 @@ def run_and_wait(
 def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> int:
     """Waits until a child has ended, and passes signals on to it. `before`: the mask to go back to.
     Requires: what is watched here is blocked."""
-    watched = FORWARDED | {signal.SIGCHLD}
+    watched, begin = FORWARDED | {signal.SIGCHLD}, time.monotonic()
     while True:
-        done, status = os.waitpid(child, os.WNOHANG)  # its signal may have come before we waited
+        # Its signal may have come before we waited.
+        done, status, looks.used = os.wait4(child, os.WNOHANG)
         if done:
+            looks.ran = time.monotonic() - begin
             looks.ended(child)
             stop_forwarding(before)
             return status

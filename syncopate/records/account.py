@@ -20,6 +20,7 @@ from syncopate.records import findings, javawaits, languages, openwaits, recordf
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
+LATE_NS = 10_000_000  # what the kernel counts of a thread that runs is so late, at most: a tick
 LARGE = 0.02  # of all thread time: what is worth a line
 FEW_LOOKS = 3  # that found something: fewer may be by chance
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
@@ -123,7 +124,7 @@ class Account:
         too_much = running + runnable - self._room_outside_waits(threads, known)
         within_waits = min(runnable, max(0, -rest, too_much))
         runnable, rest = runnable - within_waits, rest + within_waits
-        if -LARGE * total <= rest < 0:  # the only estimates here give way
+        if -max(LARGE * total, LATE_NS) <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
         parts = {**waits, "running": running, "runnable": runnable}

@@ -22,6 +22,7 @@ class Looks:
         self._record, self._with_commands = record, with_commands
         self._next = 0.0  # when the next one is due
         self._begun = time.monotonic()
+        self.ran, self.used = 0.0, None  # seconds of the program; of it and its children, by wait4
 
     @property
     def period(self) -> float:

@@ -220,6 +220,15 @@ def test_time_without_a_processor_that_has_no_room_was_within_waits(tmp_path):
     assert found["account"]["too_much_ns"] == 0
 
 
+def test_the_parts_of_a_short_life_add_up(tmp_path):
+    """The kernel had last counted at its tick what the thread had before another program."""
+    builder = RecordBuilder(start=1_000_000, end=4_000_000)
+    builder.thread(100, cpu=4_000_000)
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"] == {"running": 3_000_000}
+    assert not [line for line in account.lines(found) if "more than the threads lived" in line]
+
+
 @pytest.mark.parametrize("ended", [None, 1_000_000 + SECOND])
 def test_a_thread_that_slept_elsewhere_leaves_no_room_for_what_another_had_in_waits(
     tmp_path, ended

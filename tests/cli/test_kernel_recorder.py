@@ -16,6 +16,7 @@ from kernel_support import command_of, needs_kernel, programs_in, recorded_waits
 from make_record import RecordBuilder
 
 from syncopate.base import paths
+from syncopate.commands import record
 from syncopate.launch import kernelview
 from syncopate.records import recordformat
 from syncopate.records.recordfile import Record
@@ -48,6 +49,28 @@ def test_what_was_lost_is_said_to_be_of_all_processes(tmp_path, lost):
     what = "1 event (waits" if lost == 1 else "2,000 events (waits"
     assert f"note: {what}, beginnings and ends of threads) came faster than could be kept," in text
     assert "of all processes that were watched together: 5.00 ms of waiting is missing" in text
+
+
+@needs_kernel
+def test_processor_time_is_of_the_program_and_not_of_the_recorder(tmp_path, monkeypatch):
+    """Here of one that works for a second at first."""
+    recorder = tmp_path / "recorder"
+    recorder.write_text(
+        f"#!{sys.executable}\nimport os, sys, time\nwhile time.process_time() < 1: pass\n"
+        f"os.execv({paths.find(paths.KERNEL_RECORDER)!r}, sys.argv)\n"
+    )
+    recorder.chmod(0o755)
+    find = paths.find
+    monkeypatch.setattr(
+        paths, "find", lambda name: str(recorder) if name == paths.KERNEL_RECORDER else find(name)
+    )
+    monkeypatch.setattr(kernelview, "obstacle", lambda: None)
+    options = {"--output": str(tmp_path / "r"), "--quiet": ""}
+    assert record.record_from_outside(options, ["true"]) == 0
+    assert os.times().children_user + os.times().children_system > 1
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    measured = found["measured"]
+    assert measured["user_seconds"] + measured["system_seconds"] < 0.9
 
 
 @needs_kernel

@@ -16,7 +16,7 @@ from kernel_support import command_of, needs_kernel, programs_in, recorded_waits
 from make_record import RecordBuilder
 
 from syncopate.base import paths
-from syncopate.commands import record
+from syncopate.commands import record as recording
 from syncopate.launch import kernelview
 from syncopate.records import recordformat
 from syncopate.records.recordfile import Record
@@ -66,7 +66,7 @@ def test_processor_time_is_of_the_program_and_not_of_the_recorder(tmp_path, monk
     )
     monkeypatch.setattr(kernelview, "obstacle", lambda: None)
     options = {"--output": str(tmp_path / "r"), "--quiet": ""}
-    assert record.record_from_outside(options, ["true"]) == 0
+    assert recording.record_from_outside(options, ["true"]) == 0
     assert os.times().children_user + os.times().children_system > 1
     (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
     measured = found["measured"]

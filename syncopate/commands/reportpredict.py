@@ -16,6 +16,9 @@ from syncopate.show import whatifoutput
 SEEDS = 2
 # What is asked of every lock; and, of one whose holds mostly only read, a reader-writer lock.
 CHANGES = ("halve", "shard=8")
+# Causes of waits that holds do not make, so that a replay of them says nothing: a few holds that
+# were not timed, threads put aside on purpose, waits that do not end, readers who overtake.
+NOT_REPLAYED = {"open", "kept", "gate", "starved", "signalers"}
 
 
 def predictions(
@@ -26,7 +29,7 @@ def predictions(
     found = []
     for analysis, results in zip_equal(analyses, records):
         for finding in results["findings"]:
-            if "open" in finding["causes"]:
+            if not NOT_REPLAYED.isdisjoint(finding["causes"]):
                 continue
             progress(f"replaying {finding['lock']}")
             document = _of(analysis, finding, path)

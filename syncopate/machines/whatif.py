@@ -62,6 +62,7 @@ class Answer:
     gain: float
     low: float
     high: float
+    assumes: str = ""  # of this change: what has to be so for that
 
 
 def parse(text: str) -> Change:
@@ -82,15 +83,17 @@ def parse(text: str) -> Change:
     if kind == "shard" and number and number > MOST_SHARDS:
         raise Failure(f"--what {text}: {MOST_SHARDS:,} shards at most are replayed", BAD_USE)
     if kind == "shard" and number:
-        note = "shards are used evenly, and a section needs one of them"
+        note = "what it guards can be split, and each section needs one part, any as often"
         return Change(text, f"shard by {number}", after={"shards": str(number)}, assumption=note)
     if kind == "rwlock" and (number is None or number <= 100):
         reads = {"reads": str(READS if number is None else number)}
-        note = f"{reads['reads']} % of the sections only read: a record does not tell (rwlock=N)"
+        note = f"{reads['reads']} % of the sections only read"
+        note += ": a record does not tell (rwlock=N)" * (number is None)
         return Change(text, "reader-writer lock", reads, {**reads, "lock": "rwlock"}, note)
     if kind == "elide" and (number is None or number <= 100):
         shared = {"conflicts": str(CONFLICTS if number is None else number)}
-        note = f"{shared['conflicts']} % of the sections conflict: not in a record (elide=N)"
+        note = f"{shared['conflicts']} % of the sections conflict"
+        note += ": not in a record (elide=N)" * (number is None)
         return Change(text, "elide", shared, {**shared, "lock": ELIDED}, note)
     raise Failure(
         f"--what {text}: no such change; there are lock=NAME, halve, length=PERCENT, move=PERCENT,"
@@ -245,4 +248,5 @@ def answer(change: Change, threads: int, before: list[float], after: list[float]
         gain,
         gain / (1 + error),
         gain * (1 + error),
+        change.assumption,
     )

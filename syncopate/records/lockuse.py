@@ -7,9 +7,11 @@ is assumed here, and said in LockUse.assumptions.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.units import duration
 from syncopate.records import histogram, usedholds
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.recordformat import (
@@ -33,6 +35,7 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
+LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
 READS = 90  # percent of those of a reader-writer lock, where that is not known
 RARELY = 0.1  # of how often threads take the lock on average: such a thread takes no part
@@ -132,6 +135,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     contended = group.got()
     acquisitions = max(_taken(group), contended)
     threads, seconds = _threads(analysis, group, acquisitions, holds, assumptions)
+    assumptions += _not_replayed(analysis, group, holds)
     return LockUse(
         name=group.name.text,
         object=group.object,
@@ -203,6 +207,22 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _not_replayed(analysis: Analysis, group: Group, holds: usedholds.Holds) -> Iterator[str]:
+    """That waits were longer than all who wait together could make them by the holds replayed,
+    where much time went into them."""
+    lives = sum(_life(analysis, thread) for thread in analysis.threads)
+    waits, lost = group.contended(), analysis.ns(group.lost())
+    longest = max((high for _, high, _ in [*holds.awake, *holds.asleep]), default=0)
+    queue = max(1, len(group.losers())) * longest
+    if waits and lost >= LEAST_LOST * lives and lost / waits > queue:
+        yield (
+            f"waits took {duration(lost / waits)} in the mean, which no hold replayed explains (the"
+            f" longest: {duration(longest)}): what else made them so long, as holders without a"
+            " processor or a few far longer holds, is not in the replay, and nor is what a change"
+            " of that would bring"
+        )
 
 
 def _reads(group: Group, assumptions: list[str]) -> int:

@@ -58,6 +58,7 @@ def add_predictions(records: list[dict], predictions: list[dict]) -> None:
                     "threads": answer["threads"],
                     **{key: answer[key] for key in ("gain", "low", "high")},
                     "machine": _name(document["machine"]),
+                    "assumes": shown(str(answer.get("assumes", ""))),  # not in older JSON
                 }
                 for document in predictions
                 if document["lock"]["name"] == finding["lock"]

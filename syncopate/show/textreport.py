@@ -228,6 +228,7 @@ def _prediction(of: dict) -> str:
         f"{of['label']}: {of['gain']:.2f}x as many sections a second ({of['low']:.2f} to"
         f" {of['high']:.2f}) with {of['threads']}"
         f" thread{'s' * (of['threads'] != 1)}, simulated on {of['machine']}"
+        + (f", if {of['assumes']}" if of["assumes"] else "")
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, one_line, run_cli
-from planted_record import MS, Planted, sleeps
+from planted_record import MS, US, Planted, sleeps
 
 REPLAY = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 REPLAY /= "libexec/syncopate/replay.simulated"
@@ -63,7 +63,7 @@ def test_predictions_stand_beside_the_advice(record, tmp_path):
     assert advice["lock"] == "0xa000"
     assert advice["predictions"] == [
         {"what": "halve", "label": "half as long", "threads": 8, "gain": 1.5, "low": 1.2,
-         "high": 1.8, "machine": "big"}
+         "high": 1.8, "machine": "big", "assumes": ""}
     ]  # fmt: skip
 
 
@@ -88,3 +88,36 @@ def test_the_worst_lock_replayed_on_a_model(record):
     # Eight threads that do nothing but hold one lock for 5 ms: half as long is twice as many.
     assert 1.8 < advice["predictions"][0]["gain"] < 2.2
     assert "no machine is named" in one_line(run_cli("report", record, "--predict", "nowhere"))
+    assert "can be split" in advice["predictions"][1]["assumes"]
+    text = " ".join(run_cli("report", record, "--predict", "small-2c").stdout.split())
+    assert "simulated on small-2c, if what it guards can be split, and each section needs" in text
+
+
+def kept(of: Planted) -> None:
+    """Of its thousands of holds three last for a second, and none of these is timed."""
+    of.builder.end = 4000 * MS
+    lock = of.lock([US] * 300, acquisitions=15_000)
+    of.builder.row(of.threads[0], lock, 1, [1000 * MS] * 3)
+    of.builder.releases(of.threads[1], lock, 4)
+
+
+def starved(of: Planted) -> None:
+    """Three readers hold it all the time, one beside the other."""
+    lock = of.builder.lock(0x9000, 2, 1000, 0, of.stack, [3 * MS] * 60)
+    of.builder.row(of.threads[0], lock, 4, [400 * MS] * 2)
+    for thread in of.threads[1:4]:
+        of.builder.row(thread, lock, 3, [100 * US])
+
+
+@pytest.mark.skipif(not REPLAY.exists(), reason="papers/workloads/replay.cpp is not built")
+@pytest.mark.parametrize("cause", [kept, starved])
+def test_waits_that_holds_do_not_make_are_not_replayed(tmp_path, cause):
+    """A replay of the holds that were timed would say that no change of them gains anything."""
+    of = Planted()
+    cause(of)
+    record = of.builder.write(tmp_path / "rec")
+    done = run_cli("report", record, "--predict", "small-2c", "--advice", "json")
+    assert done.returncode == 0, done.stderr
+    (advice,) = json.loads(done.stdout)["records"][0]["advice"]
+    assert cause.__name__ in [reason["cause"] for reason in advice["reasons"]]
+    assert advice["predictions"] == []

@@ -244,6 +244,18 @@ def test_more_threads_than_processors_share_them(tmp_path):
     assert use.threads[0].outside_ns == pytest.approx(2 * LIFE / 8000 - use.hold_ns, rel=0.01)
 
 
+@pytest.mark.parametrize(("each", "is_said"), [(150_000, True), (300, False)])
+def test_waits_that_replayed_holds_do_not_explain_are_said(tmp_path, each, is_said):
+    """Two threads that wait for holds of 200 ns wait for far longer than one such hold each."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=2000, holds=[200] * 400)
+    for number in (11, 12):
+        builder.row(builder.thread(number), lock, 1, [each] * 5)
+    said = [line for line in use_of(builder, tmp_path).assumptions if "no hold replayed" in line]
+    assert bool(said) == is_said
+    assert not said or said[0].startswith("waits took 150 us in the mean, which no hold replayed")
+
+
 @pytest.mark.parametrize(
     ("sides", "reads", "said"),
     [

@@ -49,7 +49,8 @@ function finding({ called, members, declared, cost, gain, why, do: acts, reasons
     ...(declared ? [["declared at", declared]] : []),
     ...predictions.map((each) => ["if", `${each.label}: ${each.gain.toFixed(2)}x as many ` +
       `sections a second (${each.low.toFixed(2)} to ${each.high.toFixed(2)}) with ` +
-      `${several(each.threads, "thread")}, simulated on ${each.machine}`])];
+      `${several(each.threads, "thread")}, simulated on ${each.machine}` +
+      (each.assumes ? `, if ${each.assumes}` : "")])];
   return element("div", { className: "finding" },
     element("b", { textContent: called + (members > 1 ? ` x${number(members)}` : "") }),
     element("span", { textContent: `: ${cost}` }),

@@ -33,8 +33,16 @@ namespace {
 constexpr std::uint32_t separate_threads = 2048;
 constexpr std::uint32_t most_threads = 1u << 20;
 
-// Rows beyond this many go to the thread's rows of lock 0.
+// Rows beyond this many go to the thread's rows of lock 0; those of holds and the like, which tell
+// less, beyond half as many, so that waits have room where a thread has taken many locks.
 constexpr std::uint32_t most_rows = 16'384;
+
+std::uint32_t most_rows_of(std::uint32_t kind) noexcept {
+  using enum wait_kind;
+  for (const wait_kind of_holds : {holder, inside, outside, away})
+    if (kind == static_cast<std::uint32_t>(of_holds)) return most_rows / 2;
+  return most_rows;
+}
 
 constexpr std::size_t slab_bytes = std::size_t{64} << 10;
 constexpr std::size_t state_bytes = (sizeof(thread_state) + 63) / 64 * 64;
@@ -264,7 +272,7 @@ silent_thread::silent_thread(std::uint32_t thread_id, bool make) noexcept : lock
 row_slot* find_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noexcept {
   row_slot* s = probe(t, lock, kind);
   if (s->used) return s;
-  if (t.rows_used >= most_rows && lock != 0) return find_row(t, 0, kind);
+  if (t.rows_used >= most_rows_of(kind) && lock != 0) return find_row(t, 0, kind);
   if (2 * (t.rows_used + 1) > t.rows_size) {
     if (!enlarge_rows(t)) return nullptr;
     s = probe(t, lock, kind);

@@ -210,6 +210,24 @@ TEST(Record, MillionsOfObjectsFromOneCreationSiteShareFewEntries) {
     }
 }
 
+// A thread that takes a lock of each of its many connections now and then waits for another one.
+TEST(Record, WaitsHaveRoomWhereAThreadHasTakenManyLocks) {
+  scratch dir;
+  const int status = in_child([&] {
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    static object many[20'000], late;
+    for (object& o : many) o.uncontended_round();
+    late.contended_round();
+    record::finish();
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
+  const contents c = read_record(dir.file());
+  EXPECT_EQ(c.locks.size(), 20'002u);
+  EXPECT_EQ(c.waits(20'001), 1u);
+  EXPECT_LE(c.rows.size(), 16'384u + 26);
+}
+
 TEST(Record, ObjectsThatNobodyUsesTakeNoEntry) {
   scratch dir;
   const int status = in_child([&] {

@@ -212,7 +212,8 @@ def answers(
 
     def seen(settings: dict[str, str], count: int) -> list[float]:
         whole = {**base, **settings}
-        return [rates[_key(whole, count, seed)] for seed in range(1, seeds + 1)]
+        replayed = (rates[_key(whole, count, seed)] for seed in range(1, seeds + 1))
+        return [min(each, replayer.use.most) for each in replayed]
 
     return [
         answer(change, count, seen(change.before, count), seen(change.after, count))

@@ -6,14 +6,16 @@ is assumed here, and said in LockUse.assumptions.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
-from syncopate.base.units import duration
+from syncopate.base.units import duration, percent
 from syncopate.records import histogram, usedholds
 from syncopate.records.analysis import Analysis, Group
+from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.recordformat import (
     AWAY,
     BARRIER,
@@ -35,6 +37,7 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
+LEAST_INSIDE = 0.05  # of a section's time: waits for another lock that bound what is to be gained
 LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
 READS = 90  # percent of those of a reader-writer lock, where that is not known
@@ -74,6 +77,7 @@ class LockUse:
     assumptions: list[str] = field(default_factory=list)
     asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
     reads: int = 0  # percent of the sections that take it for reading
+    most: float = math.inf  # sections a second that another lock, taken inside, allows
 
     def awake_ns(self) -> float:
         """What a hold takes of a processor, in the mean."""
@@ -151,6 +155,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         rate=acquisitions / seconds,
         assumptions=assumptions,
         reads=_reads(group, assumptions),
+        most=_most(analysis, group, acquisitions, assumptions),
     )
 
 
@@ -207,6 +212,27 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _most(analysis: Analysis, group: Group, acquisitions: int, assumptions: list[str]) -> float:
+    """How many sections a second the lock allows for which they wait inside, if all who take that
+    take it as often as recorded, beside each section, and hold it for as long."""
+    inner = InnerWaits(analysis).of(group)
+    if inner is None or inner.share < LEAST_INSIDE:
+        return math.inf
+    other = next(each for each in analysis.groups if each.name.text == inner.name)
+    timed = sum(lock.hold_samples for lock in other.locks)
+    if not timed or OBJECT_NAMES[other.object] == "rwlock" or other is group:
+        return math.inf
+    held = _taken(other) * usedholds.of(analysis, other, []).mean_ns / _even_members(other)
+    if not held:
+        return math.inf
+    most = acquisitions * 1e9 / held
+    assumptions.append(
+        f"its sections wait for {other.name.text} inside, for {percent(inner.share)} of their time:"
+        f" that is held as long and as often, which allows {most:,.0f} sections a second at most"
+    )
+    return most
 
 
 def _not_replayed(analysis: Analysis, group: Group, holds: usedholds.Holds) -> Iterator[str]:

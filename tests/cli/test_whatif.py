@@ -1,6 +1,7 @@
 """What `simulate --from` takes from a record, what it asks the replay, and how it answers."""
 
 import json
+import math
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -242,6 +243,39 @@ def test_more_threads_than_processors_share_them(tmp_path):
     use = use_of(builder, tmp_path)
     # Two processors for the whole time, 8000 sections.
     assert use.threads[0].outside_ns == pytest.approx(2 * LIFE / 8000 - use.hold_ns, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("inner", "most"),
+    # Held for 5,000 ns, twice for each section: 100,000 sections a second. A tenth as long: more
+    # than all that is replayed.
+    [(5_000, 100_000), (500, 1_000_000)],
+)
+def test_a_lock_that_is_waited_for_inside_bounds_what_is_to_be_gained(tmp_path, inner, most):
+    builder = RecordBuilder()
+    stacks = [builder.stack(0xA000), builder.stack(0xB000)]
+    outer = builder.lock(0x1000, acquisitions=100, first=stacks[0], holds=[8_000] * 99)
+    other = builder.lock(0x9000, acquisitions=200, first=stacks[1], holds=[inner] * 99)
+    thread = builder.thread(11)
+    builder.row(thread, outer, 1, [9_000] * 50)
+    for at in range(1_100_000, 1_900_000, 100_000):
+        builder.hold(thread, outer, at, at + 8_000)
+        builder.wait(thread, other, at + 1_000, at + 2_000)
+    use = use_of(builder, tmp_path, "0xa000")
+    assert use.most == pytest.approx(most, rel=0.2)  # a bucket's width
+    assert any(
+        "its sections wait for 0xb000 inside, for 12.5 %" in each for each in use.assumptions
+    )
+    assert use_of(builder, tmp_path, "0xb000").most == math.inf
+
+    class Replays:
+        def rate(self, settings, threads, seed):
+            return 80_000.0 if "shards" not in settings else 500_000.0
+
+    Replays.use = use
+    (found,) = whatif.answers(Replays(), [whatif.parse("shard=8")], [1], seeds=1)
+    assert (found.before, found.after) == (80_000, min(use.most, 500_000))
+    assert found.gain == pytest.approx(found.after / found.before)
 
 
 @pytest.mark.parametrize(("each", "is_said"), [(150_000, True), (300, False)])

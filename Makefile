@@ -51,6 +51,12 @@ build/.setup-build: scripts/setup.sh scripts/requirements.txt
 build/.setup-test: scripts/setup.sh scripts/requirements.txt
 	@scripts/setup.sh test
 
+build/.setup-package: scripts/setup.sh scripts/requirements.txt
+	@scripts/setup.sh package
+
+build/.setup-release: scripts/setup.sh scripts/requirements.txt
+	@scripts/setup.sh release
+
 build/.setup-long: scripts/setup.sh scripts/requirements.txt
 	@scripts/setup.sh long
 
@@ -159,10 +165,12 @@ deb: build/.setup-test build
 	@scripts/package/deb.sh $(BUILD) build
 
 # ARCHITECTURE=aarch64: the same for Arm, by a cross compiler and qemu.
-wheel: build/.setup-build
+wheel native-deb: build/.setup-$(if $(ARCHITECTURE),release,package)
+
+wheel:
 	@scripts/package/wheel.sh build/dist $(ARCHITECTURE)
 
-native-deb: build/.setup-test
+native-deb:
 	@wheel=$$(scripts/package/wheel.sh build/dist $(ARCHITECTURE)) && \
 	  scripts/package/portable_deb.sh "$$wheel" build
 
@@ -172,7 +180,7 @@ build/venv-site/requirements.txt: scripts/site/requirements.txt
 	@build/venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@cp $< $@
 
-site: build build/venv-site/requirements.txt
+site: build/.setup-test build build/venv-site/requirements.txt
 	@build/venv-site/bin/python scripts/site/build.py build/site
 
 release: build/.setup-test build

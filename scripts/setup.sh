@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs what a fresh Debian lacks: system packages with apt where allowed, Python packages in
 # build/venv. Asks nothing, does nothing when all is there, leaves no service running.
-# Usage: setup.sh demo | build | test | long
+# Usage: setup.sh demo | build | package | release | test | long
 #   demo: what the native component and the demo need, and no Python environment;
-#   build: what all components need; test: also what the tests run; long: also what the long tests
+#   build: what all components need; package: also what packages for other machines are made with;
+#   release: those for Arm, too; test: also what the tests run; long: also what the long tests
 #   alone run, and into build/node the readers that open exported traces (by npm)
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,11 +13,16 @@ demo_packages="g++ cmake ninja-build libdw-dev python3-rich kyotocabinet-utils"
 build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
   libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev
   libbpf-dev clang zlib1g-dev"
-test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcached libmemcached-tools kyotocabinet-utils
-  sysbench xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools
-  zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
-  libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
-  default-jdk-headless nodejs golang-go"
+# What is linked into a package is compiled from Debian's sources (scripts/package).
+package_packages="$build_packages make m4 dpkg-dev help2man ca-certificates xz-utils llvm-dev
+  libbz2-dev liblzma-dev default-jdk-headless"
+release_packages="$package_packages g++-aarch64-linux-gnu qemu-user"
+test_packages="$release_packages clang-format clang-tidy elfutils libdebuginfod1 memcached
+  libmemcached-tools kyotocabinet-utils
+  sysbench pigz zstd sqlite3 stress-ng redis-server redis-tools
+  zsh fish python3-rich curl chromium valgrind ruby patch
+  libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree
+  nodejs golang-go"
 long_packages="slurmctld slurmd slurm-client munge rustc rocksdb-tools debootstrap
 autoconf automake qemu-system-x86 cpio"
 # Where nodejs is not Debian's, npm comes with it.
@@ -105,9 +111,11 @@ get_node_tools() {
 case ${1:-} in
   demo) packages=$demo_packages ;;
   build) packages=$build_packages ;;
-  test) packages="$build_packages $test_packages" ;;
-  long) packages="$build_packages $test_packages $long_packages" ;;
-  *) echo "usage: setup.sh demo | build | test | long" >&2; exit 2 ;;
+  package) packages=$package_packages ;;
+  release) packages=$release_packages ;;
+  test) packages=$test_packages ;;
+  long) packages="$test_packages $long_packages" ;;
+  *) echo "usage: setup.sh demo | build | package | release | test | long" >&2; exit 2 ;;
 esac
 
 # Word splitting is wanted from here on: these are lists of names.
@@ -117,7 +125,7 @@ missing=$(missing_of $packages)
 [ -z "$missing" ] || install_packages $missing
 # Headers for plugins of the compiler that is there: the package is named by its version.
 case $1 in
-  test | long)
+  package | release | test | long)
     missing=$(missing_of "gcc-$(g++ -dumpversion | sed 's/[.].*//')-plugin-dev")
     # shellcheck disable=SC2086
     [ -z "$missing" ] || install_packages $missing

@@ -2,12 +2,13 @@
 # static_libraries.sh FOLDER PREFIX LIBRARY... -- archives of Debian's elfutils, libbpf and hwloc as they
 # have to be compiled to go into our own shared libraries and programs, which Debian's archives of them
 # are not, into FOLDER/lib, and their headers into FOLDER/include; with PREFIX, of GCC's and the
-# binutils' names, for another architecture. Nothing where they are there.
+# binutils' names, for another architecture. Nothing where this script, as it is now, has made them.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1/lib" "$1/include"
 folder=$(cd "$1" && pwd) prefix=$2
 log=$folder/log
+flags="-O2 -fPIC -w -ffile-prefix-map=$folder=."  # assertions name their files
 shift 2
 fail() {
   echo "static_libraries.sh: $1; see $log" >&2
@@ -23,11 +24,19 @@ done
 # configured OPTION...: in a folder of its own. Warnings of other compilers are not ours to mend.
 configured() {
   mkdir "$folder/apt/build" && cd "$folder/apt/build"
-  ../"$library"-*/configure ${prefix:+"--host=${prefix%-}"} CFLAGS="-O2 -fPIC -w" \
+  ../"$library"-*/configure ${prefix:+"--host=${prefix%-}"} CFLAGS="$flags" \
     CC="${prefix}gcc" "$@" >>"$log" 2>&1 || fail "$library cannot be configured"
 }
 made() { # FOLDER
   make -j"$(nproc)" -C "$1" >>"$log" 2>&1 || fail "$library cannot be built"
+}
+# stands_alone ARCHIVES OTHERS: what these take is in them, in the others or in the C library. Where
+# a configuration finds more, it may take it; the machines that a package is for lack it.
+stands_alone() {
+  # shellcheck disable=SC2086  # lists of words
+  "${prefix}gcc" -shared -o "$folder/apt/whole.so" -L"$folder/lib" -Wl,--no-undefined \
+    -Wl,--whole-archive $1 -Wl,--no-whole-archive $2 >>"$log" 2>&1 ||
+    fail "$library takes what other machines lack"
 }
 
 make_elfutils() {
@@ -43,29 +52,32 @@ make_elfutils() {
   )
   cp version.h "$folder/include/elfutils"
   cp libelf/libelf.a libdw/libdw.a "$folder/lib"
+  stands_alone '-ldw -lelf' '-llzma -lz'
 }
 
 make_libbpf() { # which needs elfutils' headers
   make -j"$(nproc)" -C "$folder/apt/$library"-*/src install BUILD_STATIC_ONLY=1 NO_PKG_CONFIG=1 \
-    CC="${prefix}gcc" AR="${prefix}ar" CFLAGS="-O2 -fPIC -w -I$folder/include" \
+    CC="${prefix}gcc" AR="${prefix}ar" CFLAGS="$flags -I$folder/include" \
     DESTDIR="$folder" PREFIX= INCLUDEDIR=/include LIBDIR=/lib >>"$log" 2>&1 ||
     fail "libbpf cannot be built"
   rm -rf "$folder/lib/pkgconfig"
+  stands_alone -lbpf '-lelf -lz'
 }
 
 make_hwloc() {
-  configured --enable-static --disable-shared --disable-io --disable-libxml2 --disable-cairo \
-    --disable-plugin-ltdl
+  configured --enable-static --disable-shared --disable-io --disable-libudev \
+    --disable-libxml2 --disable-cairo --disable-plugin-ltdl
   made hwloc
   cp -r ../hwloc-*/include/hwloc ../hwloc-*/include/hwloc.h include/hwloc "$folder/include"
   cp hwloc/.libs/libhwloc.a "$folder/lib"
+  stands_alone -lhwloc -lm
 }
 
 for library; do
-  [ ! -e "$folder/$library" ] || continue
+  ! cmp -s "$here/scripts/package/static_libraries.sh" "$folder/$library" || continue
   "$here/integrations/debian_source.sh" "$folder" "$library" >"$log" 2>&1 ||
     fail "cannot get Debian's source package $library"
   make_"$library"
-  touch "$folder/$library"
+  cp "$here/scripts/package/static_libraries.sh" "$folder/$library"
   rm -rf "$folder/apt"
 done

@@ -18,7 +18,10 @@ def check(path: str) -> None:
         raise Failure(f"--figure {path}: give the file a name in {', '.join(KINDS)}", BAD_USE)
     wholefile.check_place(path, "--figure")
     if importlib.util.find_spec("matplotlib") is None:
-        raise Failure("--figure needs matplotlib: pip install matplotlib", BAD_USE)
+        raise Failure(
+            "--figure needs matplotlib; install python3-matplotlib, or `pip install matplotlib`",
+            BAD_USE,
+        )
 
 
 def save(figure, path: str | os.PathLike, **how) -> None:

@@ -39,7 +39,9 @@ def console(width: int | None = None):
     except ImportError:
         from syncopate.base.errors import Failure
 
-        raise Failure("the Python package `rich` is missing; `pip install rich`") from None
+        raise Failure(
+            "the Python package `rich` is missing; install python3-rich, or `pip install rich`"
+        ) from None
 
     sys.stdout.reconfigure(errors="replace")
     if width is None and not sys.stdout.isatty():

@@ -149,7 +149,8 @@ def need_pyplot():
         import matplotlib
     except ImportError:
         raise Failure(
-            "bench plot needs the Python package matplotlib; `pip install matplotlib`"
+            "bench plot needs the Python package matplotlib; install python3-matplotlib, or"
+            " `pip install matplotlib`"
         ) from None
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text

@@ -23,7 +23,8 @@ HELP = """usage: syncopate calibrate [-o FILE] [--seconds S]
 Measures this machine's caches, coherence, atomics and kernel, and writes them as a machine file
 for simulated programs: SYNCOPATE_MACHINE=this, or `syncopate simulate --machine this`.
 
-  -o, --output FILE   where to write; default: {default}
+  -o, --output FILE   where to write; default: ~/.config/syncopate/machines/this.toml, or there in
+                      the folder that XDG_CONFIG_HOME names in place of ~/.config
       --print         write to standard output instead
       --seconds S     how long to measure (default 5)
   -h, --help          this page
@@ -252,7 +253,7 @@ def main(arguments: list[str]) -> int:
     """Returns the exit status."""
     options, rest = read_options(arguments, OPTIONS, ALIASES)
     if "--help" in options:
-        sys.stdout.write(HELP.format(default=default_output()))
+        sys.stdout.write(HELP)
         return 0
     if rest:
         raise Failure(f"calibrate takes no operand ('{rest[0]}'); see --help", BAD_USE)

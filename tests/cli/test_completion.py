@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, run_cli
 
+from syncopate import __main__
 from syncopate.base import locktable, paths
 from syncopate.commands import commandhelp, completion
 
@@ -137,6 +138,16 @@ def test_zsh_reads_its_file(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     with open(path, encoding="utf-8") as file:
         assert "'--lock[which lock, and how it waits" in file.read()
+
+
+@pytest.mark.parametrize("command", __main__.COMMANDS)
+def test_help_pages_say_the_same_everywhere(tmp_path, command):
+    """Packages have manual pages and completions that were made of them on another machine."""
+    own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    page = run_cli(command, "--help", environ=own).stdout
+    assert page.startswith("usage: ")
+    for place in (str(tmp_path), str(ROOT), os.path.expanduser("~/")):
+        assert place not in page
 
 
 def test_help_pages_are_understood():

@@ -114,6 +114,7 @@ try_all() { # SYNCOPATE: every command, and what needs a compiler
 
 python3 -m venv venv
 begin=$(date +%s)
+export PIP_CERT=/etc/ssl/certs/ca-certificates.crt  # of this system, also for older releases of pip
 venv/bin/python -m pip install --quiet --disable-pip-version-check ./*.whl
 as_user venv/bin/syncopate record -qo first.rec -- python3 threads.py
 echo "installed and recorded in $(($(date +%s) - begin)) s"
@@ -132,8 +133,23 @@ dpkg --purge syncopate-native
 find / -xdev -path /proc -prune -o -path /tried -prune -o -path /var -prune -o -print | sort >after
 cmp before after || { diff before after; fail "removing it left something"; }
 
-# With a compiler, what is compiled for its machines, with OpenMP and with transactions.
+# Java's locks, by the agent that both have.
+try_java() { # SYNCOPATE
+  says '^done$' "$1" record -qo java.rec -- java -cp classes Waits
+  says 'Object at Waits\.work' "$1" report java.rec
+  grep -q "^process .*, Java's locks, told by its VM" said || { cat said; fail "no agent"; }
+  rm -f java.rec*
+}
 apt-get -qq -o Acquire::Check-Valid-Until=false update
+apt-get -qq --no-install-recommends install default-jre-headless >said 2>&1 </dev/null ||
+  { cat said; fail "no Java to be had"; }
+dpkg --install ./*.deb >said
+try_java /tried/venv/bin/syncopate
+try_java syncopate
+dpkg --purge syncopate-native >said
+echo "Java: $(java -version 2>&1 | head -1)"
+
+# With a compiler, what is compiled for its machines, with OpenMP and with transactions.
 apt-get -qq install g++ >said 2>&1 </dev/null || { cat said; fail "no g++ to be had"; }
 if [ "$(g++ -dumpversion)" -ge 11 ]; then
   dpkg --install ./*.deb >said

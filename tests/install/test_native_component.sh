@@ -1,7 +1,7 @@
 #!/bin/sh
 # The native component by itself: it asks for no package of the other components, and has some
 # dozens of steps where the whole build has more than a thousand. What is built differently where
-# packages are absent is built, and runs.
+# packages are absent is built, and runs. A build for other machines lacks nothing: it stops.
 # Usage: test_native_component.sh CMAKE SOURCE_DIR COMPILER NINJA
 set -eu
 cmake=$1 source=$2 compiler=$3 ninja=$4
@@ -40,6 +40,16 @@ if grep -q hwloc "$work/log"; then fail "what was to be absent was found"; fi
 grep -q '"mcs"' "$work/log" || fail "syncopate-native lists no locks"
 if "$native" calibrate >"$work/log" 2>&1; then fail "calibrate works without hwloc"; fi
 grep -q 'this build cannot calibrate.*libhwloc-dev' "$work/log" || fail "calibrate does not say why not"
+
+# A package must have all of it, whatever the machine has that it is made on.
+hide=-DCMAKE_PROJECT_INCLUDE_BEFORE=$source/tests/install/without_packages.cmake
+for part in JVMTI_INCLUDE:default-jdk-headless BPF_CLANG:clang LIB_bz2:libbz2-dev; do
+  rm -rf "$work/build"
+  if configure native "$hide" -DHIDDEN="SYNCOPATE_${part%%:*}" -DSYNCOPATE_PORTABLE=ON; then
+    fail "a build for other machines lacks what ${part%%:*} is for, and does not say so"
+  fi
+  grep -q "Please install.* ${part##*:}" "$work/log" || fail "a wrong message for ${part%%:*}"
+done
 
 if configure nativ; then fail "a component of an unknown name was accepted"; fi
 grep -q "SYNCOPATE_COMPONENTS is 'nativ': all or native" "$work/log" || fail "a wrong message"

@@ -36,8 +36,9 @@ cp "$wheel" "$package" "$tried/"
 cp -r "$programs" "$tried/posix"
 cp "$source/tests/install/elsewhere.sh" "$source/tests/install/threads.py" "$tried/"
 cp -r "$source/tests/install/compiled" "$source/tests/cli/known" "$tried/"
+javac --release 8 -Xlint:-options -d "$tried/classes" "$source/tests/install/compiled/Waits.java"
 cp /etc/resolv.conf "$system/etc/"
 # Who has certificates of their own has them there, too.
 cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"
 chroot "$system" sh /tried/elsewhere.sh >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
-grep -E '^(installed|passed|[0-9]+ programs|compiled|kernel)' "$work/said"
+grep -E '^(installed|passed|[0-9]+ programs|compiled|kernel|Java)' "$work/said"

@@ -7,9 +7,9 @@
 
 #include <dlfcn.h>
 
-// The build states where it will install machines, and where the source tree has them.
-#if !defined(SYNCOPATE_INSTALLED_MACHINES) || !defined(SYNCOPATE_SOURCE_MACHINES)
-#error "define SYNCOPATE_INSTALLED_MACHINES and SYNCOPATE_SOURCE_MACHINES"
+// A build for this machine states where it will install machines, and where the sources have them.
+#if defined(SYNCOPATE_INSTALLED_MACHINES) != defined(SYNCOPATE_SOURCE_MACHINES)
+#error "define both of SYNCOPATE_INSTALLED_MACHINES and SYNCOPATE_SOURCE_MACHINES, or none"
 #endif
 
 namespace syncopate::simulated {
@@ -45,8 +45,10 @@ std::vector<std::filesystem::path> folders() {
   }
   all.push_back(user_folder());
   all.push_back(beside_library());
+#ifdef SYNCOPATE_INSTALLED_MACHINES
   all.emplace_back(SYNCOPATE_INSTALLED_MACHINES);
   all.emplace_back(SYNCOPATE_SOURCE_MACHINES);
+#endif
   return all;
 }
 

@@ -1,0 +1,31 @@
+#!/bin/sh
+# What a portable Debian package has and has not: all parts that a command looks for, no path of the
+# place where it was made, no folder of libraries but its own.
+# Usage: check_package.sh PACKAGE [FOLDER_WHERE_IT_WAS_MADE]
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+dpkg-deb -x "$1" "$work/root"
+native=$work/root/usr/lib/syncopate
+parts="lib/libsyncopate-pthread.so.0 lib/libsyncopate-openmp.so.0 lib/libsyncopate-jvm.so
+  bin/syncopate-native bin/syncopate-names share/syncopate/locks.json share/syncopate/options.json"
+case $1 in
+  *_amd64.deb) parts="$parts libexec/syncopate/kernel-recorder lib/libsyncopate-simulated.so
+    lib/libsyncopate-explored.so lib/libsyncopate-emulated.so share/syncopate/machines" ;;
+esac
+for part in $parts; do
+  [ -e "$native/$part" ] || fail "$1 has no $part"
+done
+find "$work/root" -type f | while read -r file; do
+  head -c 4 "$file" | grep -q ELF || continue
+  objdump -p "$file" | sed -n 's/^ *R[UNPATH]*  *//p' | tr : '\n' | grep -v '^$\|^[$]ORIGIN' |
+    sed "s|^|${file#"$work/root"} searches |"
+done >"$work/searches"
+[ ! -s "$work/searches" ] || fail "$(cat "$work/searches")"
+if [ -n "${2:-}" ] && grep -rlF -e "$2" "$work/root" >"$work/names"; then
+  fail "these name $2, where the package was made: $(cat "$work/names")"
+fi

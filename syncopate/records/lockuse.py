@@ -25,6 +25,7 @@ from syncopate.records.recordformat import (
     LOST_KINDS,
     OBJECT_NAMES,
     OUTSIDE,
+    SEMAPHORE,
     SIDE_COUNTS,
     SPINLOCK,
     Row,
@@ -37,6 +38,7 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
+TOGETHER = 1.05  # holds at one time, in the mean: one lock has fewer
 LEAST_INSIDE = 0.05  # of a section's time: waits for another lock that bound what is to be gained
 LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
@@ -139,6 +141,8 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     contended = group.got()
     acquisitions = max(_taken(group), contended)
     threads, seconds = _threads(analysis, group, acquisitions, holds, assumptions)
+    if group.object == SEMAPHORE:
+        _only_if_one_has_it(analysis, group, acquisitions * holds.mean_ns, assumptions)
     assumptions += _not_replayed(analysis, group, holds)
     return LockUse(
         name=group.name.text,
@@ -212,6 +216,20 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _only_if_one_has_it(
+    analysis: Analysis, group: Group, held_ns: float, assumptions: list[str]
+) -> None:
+    """A Failure where several threads have a semaphore at one time: it is replayed as a lock."""
+    together = held_ns / _even_members(group) / max(1, analysis.since_start(analysis.end_ticks))
+    if together > TOGETHER:
+        raise Failure(
+            f"{analysis.record.path}: {together:.1f} threads have semaphore '{group.name.text}' at"
+            " one time, in the mean: what only one can have is replayed",
+            FAILED,
+        )
+    assumptions.append("a semaphore is replayed as a lock: one thread has it at a time")
 
 
 def _most(analysis: Analysis, group: Group, acquisitions: int, assumptions: list[str]) -> float:

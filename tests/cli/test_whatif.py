@@ -278,6 +278,21 @@ def test_a_lock_that_is_waited_for_inside_bounds_what_is_to_be_gained(tmp_path, 
     assert found.gain == pytest.approx(found.after / found.before)
 
 
+@pytest.mark.parametrize(("times", "one"), [(1000, True), (2000, False)])
+def test_semaphores_that_several_threads_have_are_not_replayed(tmp_path, times, one):
+    """Held for 800 ns each, in a millisecond."""
+    builder = RecordBuilder()
+    builder.lock(0x1000, object_kind=7, acquisitions=times, holds=[800] * 400)
+    builder.thread(11)
+    if not one:
+        with pytest.raises(Failure, match=r"1\.6 threads have semaphore .* at one time"):
+            use_of(builder, tmp_path)
+        return
+    assert any(
+        "one thread has it at a time" in each for each in use_of(builder, tmp_path).assumptions
+    )
+
+
 @pytest.mark.parametrize(("each", "is_said"), [(150_000, True), (300, False)])
 def test_waits_that_replayed_holds_do_not_explain_are_said(tmp_path, each, is_said):
     """Two threads that wait for holds of 200 ns wait for far longer than one such hold each."""

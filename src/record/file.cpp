@@ -24,11 +24,14 @@ constinit char file_path[longest_path + 32] = {};
 
 constexpr char zeros[4096] = {};
 
-bool is_ours(int fd) noexcept {
+// 0, or why not, as -errno.
+long is_other(int fd) noexcept {
   struct stat now {};
-  return fd >= 0 && sys::fstat(fd, &now) == 0 && now.st_dev == file.device &&
-         now.st_ino == file.inode;
+  if (fd < 0) return -EBADF;
+  if (const long result = sys::fstat(fd, &now); result != 0) return result;
+  return now.st_dev == file.device && now.st_ino == file.inode ? 0 : -EBADF;
 }
+bool is_ours(int fd) noexcept { return is_other(fd) == 0; }
 
 // Moves a descriptor out of the way of programs that expect theirs to be numbered 3, 4, ...
 // Below 1,024 because tables of descriptors grow with the highest one.
@@ -44,17 +47,19 @@ int move_high(int fd) noexcept {
   return fd;
 }
 
-// I3. Our descriptor, opened anew by path if the program has closed it.
-bool have_descriptor() noexcept {
-  if (is_ours(file.fd)) return true;
+// I3. Our descriptor, opened anew by path if the program has closed it. Returns 0, or -EBADF where
+// it is lost, -EPERM where the process may not even ask.
+long lacks_descriptor() noexcept {
+  const long known = is_other(file.fd);
+  if (known == 0 || sys::is_refused(known)) return known == 0 ? 0 : -EPERM;
   const int fd = sys::open(file_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return false;
+  if (fd < 0) return sys::is_refused(fd) ? -EPERM : -EBADF;
   if (!is_ours(fd)) {
     sys::close(fd);
-    return false;
+    return -EBADF;
   }
   file.fd = move_high(fd);
-  return true;
+  return 0;
 }
 
 // Zeros by the kernel's own way into the file, which makes all their pages ready at once: a store
@@ -87,7 +92,7 @@ long reserve_space(std::size_t offset, std::size_t bytes) noexcept {
   do {
     result = sys::call(SYS_fallocate, file.fd, 0, offset, bytes);
   } while (result == -EINTR);
-  if (result == -EOPNOTSUPP || result == -ENOSYS) return write_zeros(offset, bytes);
+  if (result == -EOPNOTSUPP || sys::is_refused(result)) return write_zeros(offset, bytes);
   if (result == 0) make_ready(offset, bytes);
   return result;
 }
@@ -102,6 +107,7 @@ void stop_growing_without_room(long result) noexcept {
   if (result == -EBADF) return stop_growing(descriptor_lost);
   if (result == -EFBIG) set_flag(size_limited);
   if (result == -ENOMEM) set_flag(space_limited);
+  if (sys::is_refused(result)) set_flag(growth_refused);
   stop_growing(disk_full);
 }
 
@@ -280,8 +286,8 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
     stop_growing_without_room(-ENOMEM);
     return nullptr;
   }
-  if (!have_descriptor()) {
-    stop_growing(descriptor_lost);
+  if (const long result = lacks_descriptor(); result != 0) {
+    stop_growing_without_room(result);
     return nullptr;
   }
   if (const long result = reserve_space(offset, bytes); result != 0) {

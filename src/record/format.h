@@ -27,7 +27,8 @@ enum file_flag : std::uint32_t {
   sampled = 16,         // some events were thinned out (weights say how much)
   size_limited = 32,   // beside disk_full: not the disk, but the limit on a file's size (ulimit -f)
   space_limited = 64,  // beside disk_full: the part of the address space that is the record's
-  detached = 128,      // the recording ended, and the process went on
+  growth_refused = 4096,  // beside disk_full: the process may not make the calls, as in a sandbox
+  detached = 128,         // the recording ended, and the process went on
   gave_up = 512,  // a thread that had one of the recorder's locks did not release it; last_ticks
                   // is when
   // Only threads that came to one of OpenMP's calls are in here, with what they waited for there.

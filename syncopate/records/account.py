@@ -117,6 +117,8 @@ class Account:
             # More than its threads lived is of the programs that it became by exec, too.
             if measured is not None and not lives and measured <= total:
                 cpu = measured
+        if self.of.record.header.flags & (recordformat.DISK_FULL | recordformat.DESCRIPTOR_LOST):
+            why = why or "the record could not grow any more: waits that came later are not in it"
         running, runnable = self._outside_waits(cpu, delay)
         waits |= self._calls()
         rest = total - sum(waits.values()) - running - runnable
@@ -325,6 +327,8 @@ def _perhaps_more(results: dict) -> str:
     if semaphores_may_be_locks(results):
         states.append("semaphore")
     without = (tasks.without if tasks else "") + javawaits.SAID * awaits_locks(results)
+    if results["process"]["is_full"]:
+        without += ", without what came after the record could not grow"
     if results["process"]["unseen_cpu_ns"]:
         without += ", without those of its threads that are not recorded"
     own = sum(account["parts"].get(state, 0) for state in states)
@@ -428,6 +432,8 @@ def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went."""
     process = results["process"]
     if process["tasks"] or process["unseen_cpu_ns"] or waits_for_rows(results):
+        return False
+    if process["is_full"]:
         return False
     if awaits_locks(results) or awaits_python(results):
         return False

@@ -24,6 +24,7 @@ MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = r
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
 SIZE_LIMITED, SPACE_LIMITED, DETACHED, REPLACED, GAVE_UP = 32, 64, 128, 256, 512
+GROWTH_REFUSED = 4096
 ONLY_OPENMP, KILLED = 1024, 2048
 ENDED = FINISHED | DETACHED | REPLACED | KILLED  # nothing is missing that happened before
 BY_PRELOAD, BY_KERNEL, BY_JVM = range(3)  # Header.recorder
@@ -377,4 +378,6 @@ def lack_of_room(flags: int) -> str | None:
         return "the record had reached the limit on a file's size (ulimit -f)"
     if flags & SPACE_LIMITED:
         return "the record's part of the address space was used up (ulimit -v)"
+    if flags & GROWTH_REFUSED:
+        return "the program was no longer allowed the calls by which the record grows (a sandbox)"
     return "the disk was full"

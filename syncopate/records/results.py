@@ -124,6 +124,7 @@ class Results:
             "only_openmp": self.notes.has_only_openmp(),
             "replaced": self.notes.was_replaced(),
             "quiet_children": header.quiet_children,
+            "is_full": bool(header.flags & (recordformat.DISK_FULL | recordformat.DESCRIPTOR_LOST)),
             "unseen_cpu_ns": self.notes.unseen_cpu_ns(),
             "processors": header.processors,
             "processor_limit": waiting.processor_limit(header.measured),

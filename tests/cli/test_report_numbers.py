@@ -307,6 +307,7 @@ def test_killed_before_the_clocks_were_compared_again(tmp_path):
         (1 | 2, "the disk was full"),
         (1 | 2 | 32, "reached the limit on a file's size (ulimit -f): what happened afterwards"),
         (1 | 2 | 64, "part of the address space was used up (ulimit -v): what happened afterwards"),
+        (1 | 2 | 4096, "no longer allowed the calls by which the record grows (a sandbox): what"),
         (1 | 4, "closed the record's descriptor"),
         (1 | 8, "more locks than the record's table holds"),
         (1 | 16, "thinned out"),
@@ -368,7 +369,7 @@ def test_json_has_the_documented_shape(tmp_path):
                                       "processors", "started", "duration_ns", "finished",
                                       "capture_ns", "recorder", "goroutines",
                                       "at_conditions", "more_threads", "only_openmp",
-                                      "quiet_children", "unseen_cpu_ns", "tasks",
+                                      "quiet_children", "unseen_cpu_ns", "tasks", "is_full",
                                       "processor_limit", "replaced",
                                       "cut_short"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",

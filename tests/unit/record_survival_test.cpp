@@ -3,13 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <initializer_list>
 #include <thread>
+#include <vector>
 
 #include "record_support.h"
 
@@ -244,6 +252,47 @@ TEST(RecordSurvival, AFileSizeLimitIsNotExceeded) {
   EXPECT_NE(c.header.flags & record::size_limited, 0u);
   EXPECT_NE(c.header.flags & record::finished, 0u);
   EXPECT_LE(std::filesystem::file_size(dir.file()), 512u << 10);
+}
+
+// From now on such calls of this process fail with EPERM, as under systemd's SystemCallFilter.
+bool refuse(std::initializer_list<int> calls) {
+  std::vector<sock_filter> filter = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+  };
+  for (const int call : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(RecordSurvival, ASandboxIsNotTakenForAFullDisk) {
+  constexpr std::uint32_t all =
+      record::disk_full | record::growth_refused | record::descriptor_lost;
+  const struct {
+    std::initializer_list<int> refused;
+    std::uint32_t flags;
+  } cases[] = {
+      {{SYS_fallocate}, 0},  // then it writes
+      {{SYS_fallocate, SYS_pwrite64}, record::disk_full | record::growth_refused},
+      {{SYS_fstat}, record::disk_full | record::growth_refused},
+  };
+  for (const auto& each : cases) {
+    scratch dir;
+    const int status = in_child([&] {
+      if (!record::start(dir.file().c_str(), "auto", "park") || !refuse(each.refused)) return 1;
+      much_work();
+      record::finish();
+      return 0;
+    });
+    ASSERT_EQ(status, 0);
+    const contents c = read_record(dir.file());
+    EXPECT_EQ(c.header.flags & all, each.flags);
+    EXPECT_EQ(c.locks.size() == 3001, each.flags == 0);
+  }
 }
 
 // An ordinary user's way to a file system of its own. Returns whether there is one.

@@ -100,6 +100,7 @@ enum class chunk_kind : std::uint32_t {
   site_rows,
   conflicts,
   unsafe_calls,
+  cpu_samples,
 };
 
 struct chunk_header {   // 64 bytes
@@ -320,6 +321,14 @@ struct stack_entry {  // 256 bytes; id = chunk.first + index; id 0 is never used
   std::uint64_t pc[stack_depth];  // return addresses, innermost first
 };
 
+// Where threads of the process ran, looked at some times a second on each processor; by_kernel
+// only. The first one is of places beyond the table.
+struct cpu_sample {       // 16 bytes
+  std::uint64_t address;  // of the next instruction; in the kernel, of the one behind its call
+  std::uint32_t in_program, in_kernel;  // how often
+};
+
+static_assert(sizeof(cpu_sample) == 16);
 static_assert(sizeof(file_header) == 4096 && sizeof(chunk_header) == 64);
 static_assert(sizeof(lock_entry) == 256 && sizeof(thread_entry) == 192 && sizeof(open_wait) == 64);
 static_assert(sizeof(wait_row) == 288 && sizeof(event) == 48 && sizeof(stack_entry) == 256);

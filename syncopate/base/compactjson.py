@@ -29,7 +29,7 @@ def _value(value: Any) -> str:
 def _of_list(values: list, indent: str) -> str:
     if not values:
         return "[]"
-    return "[\n" + ",\n".join(f"{indent} {_one(each)}" for each in values) + f"\n{indent}]"
+    return "[\n" + ",\n".join(f"{indent * 2}{_one(each)}" for each in values) + f"\n{indent}]"
 
 
 def _key(key: Any) -> str:

@@ -166,12 +166,10 @@ def attach(process: int, words: list[str]) -> str:
     status = _status(process)
     inner = status["NSpid"].split()[-1] if "NSpid" in status else str(process)
     path = os.path.join(_folder_of(process), f".java_pid{inner}")
-    if not _is_socket(path):
-        _ask_for_socket(process, inner, status, path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
         to.settimeout(ANSWERS_WITHIN)
         try:
-            to.connect(path)
+            _connect(to, process, inner, status, path)
             padded = [*words, "", "", ""][:4]
             to.sendall(b"\0".join([PROTOCOL, *(os.fsencode(word) for word in padded)]) + b"\0")
             answer = b""
@@ -184,6 +182,21 @@ def attach(process: int, words: list[str]) -> str:
                 FAILED,
             ) from None
     return answer.decode("utf-8", "replace")
+
+
+def _connect(to: socket.socket, process: int, inner: str, status: dict, path: str) -> None:
+    """To the VM's socket, which it opens when asked. One that is there already may be an earlier
+    process's of that number: it refuses, and a VM that only begins is about to remove it."""
+    until = time.monotonic() + OPENS_WITHIN
+    while True:
+        if not _is_socket(path):
+            _ask_for_socket(process, inner, status, path)
+        try:
+            return to.connect(path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            if time.monotonic() > until or _status(process)["State"].split()[0] in "ZX":
+                raise
+        time.sleep(0.05)
 
 
 def _status(process: int) -> dict[str, str]:

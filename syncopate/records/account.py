@@ -16,7 +16,15 @@ from typing import NamedTuple
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import findings, javawaits, languages, openwaits, recordformat, runtimetasks
+from syncopate.records import (
+    cpusamples,
+    findings,
+    javawaits,
+    languages,
+    openwaits,
+    recordformat,
+    runtimetasks,
+)
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -47,8 +55,8 @@ FAR_MORE = 2.0  # more than what looks leave out: of other processes
 # Parts that may hide locks which processes share.
 SHARED = ("futex", "semaphore", "system_v", "file_locks")
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
-UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained",
-          "signals", "system_v", "file_locks", "other_calls")  # fmt: skip
+UNSEEN = ("futex", "unseen_futex", "yield", "spinning", "running", "runnable", "elsewhere",
+          "unexplained", "signals", "system_v", "file_locks", "other_calls")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -69,6 +77,7 @@ WHAT = {
     "semaphore": "waiting for semaphores that other threads, or processes, post",
     "join": "waiting for threads to end",
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
+    "spinning": "spinning until memory changes",
     "running": "running: working, or spinning in code that is not recorded",
     "runnable": "able to run, but without a processor",
     "io": "blocked in input and output, or until there is some",
@@ -88,14 +97,17 @@ WHAT = {
     " ...), or blocked in page faults",
     "unexplained": "unexplained",
 }
+SAMPLED = "running: working, or spinning in ways that are not recognized"  # where samples tell more
 
 
 class Account:
     """The account of one record. `states`: what threads did in waits, as waiting.cost() says."""
 
-    def __init__(self, analysis: Analysis, states: dict[str, dict]):
+    def __init__(self, analysis: Analysis, states: dict[str, dict], samples: dict | None = None):
+        """`samples`: where threads ran, as cpusamples.py tells."""
         self.of = analysis
         self.states = states
+        self._spinning = samples["spinning"] / samples["count"] if samples else 0.0
         self.runs = analysis.record.runs
 
     def as_data(self) -> dict:
@@ -129,7 +141,8 @@ class Account:
         if -max(LARGE * total, LATE_NS) <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
-        parts = {**waits, "running": running, "runnable": runnable}
+        spinning = round(running * self._spinning)
+        parts = {**waits, "spinning": spinning, "running": running - spinning, "runnable": runnable}
         why = self._divide(max(0, rest), parts, why, unseen)
         return {
             "total_ns": total,
@@ -147,7 +160,7 @@ class Account:
         if why is None and min(rest, unseen):
             why, parts["unexplained"] = self._why_unseen(), min(rest, unseen)
             rest -= parts["unexplained"]
-        outside = parts["running"] + parts["runnable"] + rest
+        outside = parts["running"] + parts["spinning"] + parts["runnable"] + rest
         futex = min(rest, self._at_unseen_futexes(outside)) if rest else 0
         parts["unseen_futex"] = futex
         parts[last] = parts.get(last, 0) + rest - futex
@@ -297,6 +310,9 @@ def lines(results: dict) -> list[str]:
 def _what(state: str, results: dict) -> str:
     seen = {lock["object"] for lock in results.get("locks", ())} if state == "barrier" else ()
     also = [text for each, text in AT_BARRIERS.items() if each in seen]
+    if state in ("running", "spinning"):
+        what = SAMPLED if state == "running" and results.get("cpu_samples") else WHAT[state]
+        return what + cpusamples.where(results, state)
     return WHAT[state] + "".join(f", and for {text}" for text in also)
 
 
@@ -333,12 +349,14 @@ def _perhaps_more(results: dict) -> str:
         without += ", without those of its threads that are not recorded"
     own = sum(account["parts"].get(state, 0) for state in states)
     own += _at_own_conditions(results)
+    own += cpusamples.spins_as_locks(results)[0]
     if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
         return without
     share = percent(own / account["total_ns"])
     # Who spins has a processor, or could run: nobody knows for which it does.
     awake = sum(account["parts"].get(state, 0) for state in ("running", "runnable"))
-    spins = ", beside any that spin" * (awake >= LARGE * account["total_ns"])
+    otherwise = " otherwise, or while without a processor" * bool(results.get("cpu_samples"))
+    spins = f", beside any that spin{otherwise}" * (awake >= LARGE * account["total_ns"])
     return (
         f", and perhaps to locks of its own: up to {share} more{_most_of_it(results, own, states)}"
         f"{spins}{without}"
@@ -351,8 +369,10 @@ def _most_of_it(results: dict, own: int, states: list[str]) -> str:
     for lock in results["locks"]:
         at_own = sum(waits["total_ns"] for kind, waits in lock["waits"].items() if kind in states)
         found.append((at_own + _at_own_condition(lock, results), lock))
-    most, lock = max(found, key=lambda each: each[0], default=(0, None))
-    return f", most of it at {in_sentence(lock['called'])}" if most >= own / 2 else ""
+    found = [(ns, lock["called"]) for ns, lock in found]
+    found.append(cpusamples.spins_as_locks(results))
+    most, called = max(found, key=lambda each: each[0])
+    return f", most of it at {in_sentence(called)}" if most >= own / 2 and called else ""
 
 
 def _at_own_conditions(results: dict) -> int:

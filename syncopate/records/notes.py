@@ -161,9 +161,14 @@ class Notes:
         header = self.of.record.header
         if header.recorder != recordformat.BY_KERNEL:
             return []
+        spinning = (
+            ", and how long they were held are not seen; spinning is, where its code is recognized"
+            if self.of.record.cpu_samples()
+            else ", how long they were held, and spinning are not seen"
+        )
         notes = [
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
-            " without sleeping, how long they were held, and spinning are not seen"
+            f" without sleeping{spinning}"
         ]
         if os.path.basename(header.executable) == "java":
             notes.append(

@@ -22,6 +22,8 @@ from syncopate.records.recordformat import (
     CONDITION,
     CONFLICT_ROW,
     CONFLICTS,
+    CPU_SAMPLE,
+    CPU_SAMPLES,
     CREATED,
     ENDED,
     ENOUGH_NS,
@@ -445,6 +447,11 @@ class Record(RecordCounts):
     def unsafe_calls(self) -> Iterator[UnsafeCall]:
         for _, _, f in self._items(UNSAFE_CALLS, UNSAFE_ROW):
             yield UnsafeCall(*f)
+
+    def cpu_samples(self) -> dict[int, tuple[int, int]]:
+        """How often threads were seen running there, by the address of the next instruction: in the
+        program, and in the kernel, called from there."""
+        return {f[0]: (f[1], f[2]) for _, _, f in self._items(CPU_SAMPLES, CPU_SAMPLE)}
 
     def event_count(self) -> int:
         return sum(used for kind, _, used, _ in self._chunks if kind == EVENTS)

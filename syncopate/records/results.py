@@ -14,6 +14,7 @@ from syncopate.base.shown import shown
 from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
 from syncopate.records.account import Account, awaits_python, awaits_semlocks
 from syncopate.records.analysis import Analysis, Group, is_for_signals
+from syncopate.records.cpusamples import CpuSamples
 from syncopate.records.difference import ways
 from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.members import MOST_LOCKS, MOST_VARIABLES, Members, Named
@@ -62,7 +63,8 @@ class Results:
         groups = [group for group in self.of.groups if group.kinds or group.locks]
         pairs = [(self._lock(group, total), group) for group in groups]
         cost = waiting.cost(self.of)
-        account, open_waits = Account(self.of, cost["states"]), OpenWaits(self.of)
+        samples = CpuSamples(self.of).as_data()
+        account, open_waits = Account(self.of, cost["states"], samples), OpenWaits(self.of)
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
         self._add_blockers(pairs[:MOST_LOCKS])
         code, members, inner = SectionCode(self.of), Members(self.of), InnerWaits(self.of)
@@ -92,6 +94,7 @@ class Results:
             "deadlocks": open_waits.deadlocks(),
             "open_waits": open_waits.as_data(),
             "account": account.as_data(),
+            "cpu_samples": samples,
             "waiting": cost,
             "measured": waiting.measured(self.of.record.header.measured),
             "locks": [lock for lock, _ in pairs],

@@ -39,7 +39,7 @@ class Slices:
 
     def lines(self, start: int, stop: int) -> str:
         """What is printed of a range of link-time addresses; "" where none of it can be read."""
-        code = self._bytes(start, stop)
+        code = self.bytes_of(start, stop)
         if not code:
             return ""
         how = ["-D", "-b", "binary", "-m", "i386:x86-64", *PLAIN, f"--adjust-vma={start:#x}"]
@@ -52,7 +52,8 @@ class Slices:
         except (OSError, Failure):  # no room
             return ""
 
-    def _bytes(self, start: int, stop: int) -> bytes:
+    def bytes_of(self, start: int, stop: int) -> bytes:
+        """The code at these link-time addresses; b"" where it cannot be read."""
         for offset, address, size, _ in self._loads:
             if address <= start < address + size:
                 try:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 from syncopate.symbols.codeslices import PLAIN, Slices, told
 
 LONGEST = 1 << 15  # bytes of one function
+FEW, LONGEST_ONE = 64, 15  # bytes read for one instruction, and what one may have
+PAUSE = b"\xf3\x90"
 PIECE = 1 << 12  # read at least: what starts the tool anew for each function takes longest
 _LINE = re.compile(r" *([0-9a-f]+):\t(\S.*)")
 _HEAD = re.compile(r"[0-9a-f]+ <(.*)>:")
@@ -154,6 +156,7 @@ class Program:
         self._tool = shutil.which("objdump")
         self._functions: dict[int, Function | None] = {}
         self._told: dict[int, tuple[str, list[tuple[int, str]]]] = {}  # read with those before them
+        self._single: dict[int, Instruction | None] = {}
         self._slices = Slices(self._tool or "", path, loads)
 
     def function(self, start: int) -> Function | None:
@@ -161,6 +164,25 @@ class Program:
         if start not in self._functions:
             self._functions[start] = self._read(start)
         return self._functions[start]
+
+    def instruction(self, address: int) -> Instruction | None:
+        """The one that begins at a link-time address, where one does; calls have no symbols. None
+        where nothing can be read."""
+        if address not in self._single:
+            self._single[address] = None
+            text = self._slices.lines(address, address + FEW + LONGEST_ONE) if self._tool else ""
+            found = [line for line in map(_LINE.fullmatch, text.splitlines()) if line]
+            # The last ones may be cut off.
+            ends = [int(each[1], 16) for each in found[1:]]
+            for each, end in zip(found, ends):
+                if end <= address + FEW + 1:
+                    at = int(each[1], 16)
+                    self._single[at] = _parse(at, each[2], end)
+        return self._single[address]
+
+    def follows_pause(self, address: int) -> bool:
+        """Whether the instruction before that address is PAUSE."""
+        return self._slices.bytes_of(address - len(PAUSE), address) == PAUSE
 
     def _read(self, start: int) -> Function | None:
         if self._tool is None:

@@ -126,7 +126,7 @@ def place_of(
 
 def _static(each: Instruction, value: Value) -> tuple[int, ...] | None:
     """What is at a static address that stands in the instruction, or that address."""
-    parts = _operands(each.operands)
+    parts = operands_of(each.operands)
     if len(parts) != 2 or parts[1] != value[0] or "(%rip)" not in parts[0]:
         return None
     if each.name in ("lea", "leaq"):
@@ -136,7 +136,7 @@ def _static(each: Instruction, value: Value) -> tuple[int, ...] | None:
 
 def _read_from(each: Instruction, value: Value) -> Value | None:
     """The place of the pointer that an instruction reads into the register."""
-    parts = _operands(each.operands)
+    parts = operands_of(each.operands)
     if len(parts) != 2 or parts[1] != value[0] or each.name not in ("mov", "movq"):
         return None
     found = PLACE.match(parts[0])
@@ -163,8 +163,8 @@ def _stored(function: Function, read: Instruction, value: Value) -> tuple[str, i
         base = found and place_of(function, each, found[2], follows_stores=False)
         if not base or base.plus(int(found[1] or "0", 16)) != wanted.plus(source[1]):
             return None  # it may be another place, or the same
-        stored = _operands(each.operands)[0]
-        plain = each.name in ("mov", "movq") and stored == _whole(stored)
+        stored = operands_of(each.operands)[0]
+        plain = each.name in ("mov", "movq") and stored == whole_register(stored)
         return (stored, each.address) if plain and stored.startswith("%r") else None
     return None
 
@@ -208,7 +208,7 @@ def _is_frame_fixed(function: Function) -> bool:
 
 def _moves_stack(each: Instruction) -> bool:
     return each.name.startswith(("push", "pop", "leave", "enter")) or (
-        _operands(each.operands)[-1] == "%rsp" and not each.name.startswith(("cmp", "test"))
+        operands_of(each.operands)[-1] == "%rsp" and not each.name.startswith(("cmp", "test"))
     )
 
 
@@ -216,7 +216,7 @@ def _is_written_otherwise(function: Function, slot: str) -> bool:
     """Whether a wide write may reach a slot."""
     at = int(_SLOT.match(slot)[1] or "0", 16)
     for each in function.at.values():
-        wide = _WIDE.match(each.name) and _SLOT.match(_operands(each.operands)[-1])
+        wide = _WIDE.match(each.name) and _SLOT.match(operands_of(each.operands)[-1])
         if wide and -MOST_WIDE < int(wide[1] or "0", 16) - at < 8:
             return True
     return False
@@ -226,7 +226,7 @@ def _only_setting(function: Function, name: str) -> int | None:
     """Where the function sets what it keeps, if it does that once, or in steps that nothing leads
     into: the last one. What it restores at its end does not count."""
     is_shared = _SLOT.match(name) and any(
-        each.name.startswith("lea") and _operands(each.operands)[0] == name
+        each.name.startswith("lea") and operands_of(each.operands)[0] == name
         for each in function.at.values()
     )
     if is_shared or (_SLOT.match(name) and _is_written_otherwise(function, name)):
@@ -245,7 +245,8 @@ def _only_setting(function: Function, name: str) -> int | None:
     return None if apart or entered else max(found)
 
 
-def _operands(text: str) -> list[str]:
+def operands_of(text: str) -> list[str]:
+    """An instruction's operands, the last one the target, as AT&T's syntax has them."""
     parts, depth, begin = [], 0, 0
     for index, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -255,7 +256,7 @@ def _operands(text: str) -> list[str]:
     return [*parts, text[begin:].strip()]
 
 
-def _whole(register: str) -> str:
+def whole_register(register: str) -> str:
     """The 64-bit register that one is a part of."""
     name = register.removeprefix("%")
     if found := re.fullmatch(r"r(\d+)[bwd]?", name):
@@ -273,11 +274,11 @@ def _sets(each: Instruction, name: str) -> bool:
         each.name.startswith("bt") and each.name in ("bt", "btl", "btq")
     ):
         return False
-    last = _operands(each.operands)[-1]
+    last = operands_of(each.operands)[-1]
     if name.startswith("%"):
         if _IMPLICIT.match(each.name) and not each.name.startswith(("movsb", "movsw", "movsl")):
-            return name not in _KEPT or name in map(_whole, _operands(each.operands))
-        return last.startswith("%") and _whole(last) == name
+            return name not in _KEPT or name in map(whole_register, operands_of(each.operands))
+        return last.startswith("%") and whole_register(last) == name
     return last == name
 
 
@@ -286,7 +287,7 @@ def _before(function: Function, each: Instruction, value: Value) -> Value | None
     name, offset = value
     if not _sets(each, name):
         return value
-    parts = _operands(each.operands)
+    parts = operands_of(each.operands)
     if len(parts) != 2 or (name.startswith("%") and parts[1] != name):
         return None  # a part of the register
     source = parts[0]

@@ -250,16 +250,26 @@ class Symbolizer:
     def code_place(self, address: int) -> CodePlace | None:
         """Where a run-time address lies in a program whose code can be read: of x86-64, with a
         symbol of the function."""
-        module, target = self._locate(address, PF_X)
-        if module is None or target is None or not module.has_code:
-            return None
-        if module.identity.machine != X86_64:
+        module, target = self._readable(address)
+        if module is None:
             return None
         # A call that never returns may be a function's last: its return address is the next one's.
         found = module.table.function_symbol(target - 1)
         if found is None:
             return None
         return CodePlace(module.file, target, target - 1 - found[1], address - target)
+
+    def code_at(self, address: int) -> tuple[str, int] | None:
+        """The file that has the code at a run-time address, where that is x86-64's and can be read,
+        and the link-time address."""
+        module, target = self._readable(address)
+        return None if module is None else (module.file, target)
+
+    def _readable(self, address: int) -> tuple[_Module | None, int]:
+        module, target = self._locate(address, PF_X)
+        if module is None or target is None or not module.has_code:
+            return None, 0
+        return (module, target) if module.identity.machine == X86_64 else (None, 0)
 
     def data_place(self, address: int) -> tuple[str, int] | None:
         """(module's file, link-time address) of static data at a run-time address."""

@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
+CPU_SAMPLES = 11
 
 
 def bucket(ticks: int, buckets: int = 64) -> int:
@@ -44,6 +45,8 @@ class RecordBuilder:
         self.stacks: list[bytes] = []
         self.rows: dict[int, list[bytes]] = {}
         self.events: dict[int, list[bytes]] = {}
+        # Address, how often a thread ran there, and in the kernel, called from there.
+        self.cpu_samples: list[tuple[int, int, int]] = []
         self.maps = ""
         self.measured = ""
         self.version = 3
@@ -182,6 +185,9 @@ class RecordBuilder:
             chunks.append(self.chunk(STACKS, 1, self.stacks))
         chunks += [self.chunk(ROWS, thread, rows) for thread, rows in self.rows.items()]
         chunks += [self.chunk(EVENTS, thread, events) for thread, events in self.events.items()]
+        if self.cpu_samples:
+            items = [struct.pack("<QII", *each) for each in self.cpu_samples]
+            chunks.append(self.chunk(CPU_SAMPLES, 0, items))
         if self.maps:
             text = self.maps.encode()
             chunks.append(self.chunk(MAPS, 0, [text], used=len(text)))

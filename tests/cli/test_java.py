@@ -283,6 +283,37 @@ def test_a_vm_that_loses_its_socket_is_asked_again(tmp_path, monkeypatch):
         assert jvm.attach(process.pid, ["load"]) == "[True, True]"
 
 
+FINDS_A_SOCKET = """
+import os, signal, socket, time
+path = f"/tmp/.java_pid{os.getpid()}"
+asked = []
+signal.signal(signal.SIGQUIT, lambda *_: asked.append(1))
+with socket.socket(socket.AF_UNIX) as of_another:
+    of_another.bind(path)  # which nobody listens at
+print("ready", flush=True)
+time.sleep(0.3)
+os.unlink(path)
+while not asked: time.sleep(0.01)
+with socket.socket(socket.AF_UNIX) as listens:
+    listens.bind(path)
+    listens.listen()
+    to = listens.accept()[0]
+    os.unlink(path)
+    to.recv(4096)
+    to.sendall(b"asked")
+"""
+
+
+def test_a_socket_that_an_earlier_process_of_that_number_left_is_not_the_vms(tmp_path):
+    command = [PYTHON, "-c", FINDS_A_SOCKET]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            assert jvm.attach(process.pid, ["load"]) == "asked"
+        finally:
+            process.kill()
+
+
 def test_a_vm_that_ends_meanwhile_is_said_to_have_ended():
     # (Python's handlers run between its own steps: a signal before pause() would be lost in it.)
     ends = (

@@ -53,6 +53,7 @@ STRUCTS = {
         " wasted run_alone measured reads writes most_reads most_writes",
     ),
     "conflict_row": (recordformat.CONFLICT_ROW, "address site winner cause stack times"),
+    "cpu_sample": (recordformat.CPU_SAMPLE, "address in_program in_kernel"),
     "unsafe_row": (recordformat.UNSAFE_ROW, "from called site stack times switches"),
 }
 WIDTHS = {"Q": 8, "I": 4, "H": 2, "B": 1}

@@ -362,7 +362,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert (document["schema"], document["version"]) == ("syncopate-report", 1)
     (record,) = document["records"]
     assert set(record) == {"file", "process", "notes", "threads", "thread_time_ns", "lost_ns",
-                           "lost_share", "waiting", "measured", "locks", "blocks",
+                           "lost_share", "waiting", "measured", "locks", "blocks", "cpu_samples",
                            "blocks_left_out", "transactions", "findings", "hidden",
                            "deadlocks", "open_waits", "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",

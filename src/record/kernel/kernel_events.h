@@ -78,6 +78,12 @@ struct waiting_thread {
   struct user_registers registers;
 };
 
+// Where a thread of the process ran when it was looked at, in the map `samples`.
+struct sample_key {
+  unsigned long long address;  // in the program: where it runs, or where it called the kernel
+  unsigned int process, in_kernel;
+};
+
 // Blocked in no call, as in a page fault; stopped, in whatever call; in a call with the numbers of
 // 32-bit programs or of x32. records/account.py knows them.
 enum { no_call = 0xffffffff, stopped = 0xfffffffe, other_call = 0xfffffffd };

@@ -45,6 +45,13 @@ struct {
 } blocked SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);  // is read each second
+  __type(key, struct sample_key);
+  __type(value, u32);
+} samples SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, buffer_bytes);
 } events SEC(".maps");

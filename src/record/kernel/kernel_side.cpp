@@ -14,8 +14,10 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ namespace {
 constexpr char kernel_types[] = "/sys/kernel/btf/vmlinux";
 constexpr ino_t first_process_namespace = 0xEFFFFFFC;
 constexpr unsigned switch_arguments_with_state = 5;  // and the one that says which program listens
+constexpr unsigned samples_a_second = 97;            // no divisor of what programs do so often
 
 int keep_quiet(libbpf_print_level, const char*, va_list) { return 0; }
 
@@ -116,9 +119,13 @@ std::string kernel_side::start(bool follows_children) {
   if (const int failed = bpf_object__load(object_); failed != 0) return why_not(-failed);
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_) {
+    const std::string name = bpf_program__name(program);
+    if (name == "on_sample") {
+      sample_with(program);
+      continue;
+    }
     bpf_link* link = bpf_program__attach(program);
     if (link == nullptr) return why_not(errno);
-    const std::string name = bpf_program__name(program);
     if (name == "on_task") seeder_ = link;
     else if (name == "on_look") looker_ = link;
     else links_.push_back(link);
@@ -135,6 +142,25 @@ std::string kernel_side::start(bool follows_children) {
       },
       this, nullptr);
   return ring_ != nullptr ? "" : why_not(errno);
+}
+
+// Lets the clock of each processor run it. Where that cannot be, nobody tells where threads run.
+void kernel_side::sample_with(bpf_program* program) {
+  perf_event_attr how{};
+  how.size = sizeof how;
+  how.type = PERF_TYPE_SOFTWARE;
+  how.config = PERF_COUNT_SW_CPU_CLOCK;
+  how.freq = 1;
+  how.sample_freq = samples_a_second;
+  const long processors = ::sysconf(_SC_NPROCESSORS_CONF);
+  for (long each = 0; each < processors; ++each) {
+    const long clock = ::syscall(SYS_perf_event_open, &how, -1, each, -1, PERF_FLAG_FD_CLOEXEC);
+    if (clock < 0) continue;  // that one is off
+    // The link closes what it is attached to.
+    bpf_link* link = bpf_program__attach_perf_event(program, static_cast<int>(clock));
+    if (link != nullptr) links_.push_back(link);
+    else ::close(static_cast<int>(clock));
+  }
 }
 
 // Maps the variables of the program in the kernel that lie in this section; null: errno says why.
@@ -264,6 +290,13 @@ std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked(std::uint6
     const auto [process, thread, call] = key;
     found.push_back({{process, thread, call}, sum});
   }
+  return found;
+}
+
+std::vector<std::pair<sample_key, std::uint32_t>> kernel_side::cpu_samples() {
+  const int from = map("samples");
+  auto found = all_of<sample_key, std::uint32_t>(from);
+  for (const auto& [key, count] : found) bpf_map_delete_elem(from, &key);
   return found;
 }
 

@@ -11,6 +11,7 @@
 
 struct bpf_link;
 struct bpf_object;
+struct bpf_program;
 struct ring_buffer;
 
 namespace syncopate::record::kernel {
@@ -43,6 +44,9 @@ class kernel_side {
   // Time in other system calls; with that of calls in which threads are blocked just now.
   std::vector<std::pair<blocked_key, blocked_sum>> blocked(std::uint64_t now);
   void forget_blocked(const blocked_key&);
+  // Where threads ran when they were looked at, and how often, since this was asked last; nothing
+  // where the kernel has no clock for that.
+  std::vector<std::pair<sample_key, std::uint32_t>> cpu_samples();
   // What is kept of a thread's calls before its last one.
   void forget_blocked_of(std::uint32_t thread);
   // Shared with the kernel.
@@ -52,6 +56,7 @@ class kernel_side {
   int map(const char* name) const;
   std::vector<waiting_thread> threads() const;  // of all recorded processes
   void* share(const char* section);
+  void sample_with(bpf_program*);
 
   listener listener_;
   bpf_object* object_ = nullptr;

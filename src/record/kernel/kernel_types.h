@@ -57,7 +57,15 @@ struct bpf_iter__task {
 };
 #pragma clang attribute pop
 
+// What a program of the kind perf_event is given: the registers in the order of pt_regs.
+struct interrupted {
+  u64 registers[21];
+};
+
 enum {
+  at_ip = 16,
+  at_cs = 17,
+  is_users = 3,  // of cs: the privilege, which is the kernel's where it is 0
   is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
   is_32_bit = 2,                                // TS_COMPAT
   is_ending = 4,                                // PF_EXITING

@@ -42,6 +42,7 @@ constexpr std::uint64_t stacks_a_second = 100, first_stacks = 2000, first_stacks
 constexpr std::uint64_t last_ones_end_within = 200 * millisecond;
 constexpr int ahead_of_programs = -10;  // niceness
 constexpr std::uint32_t longest_period = 32768;
+constexpr std::size_t most_untold = 65'536;  // places where a process ran
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -73,13 +74,14 @@ class recorder {
   watched_process* of(std::uint32_t process);
   program_name called_as(std::uint32_t process) const;
   watched_process* begin(std::uint32_t process, std::uint64_t since);
-  // Requires: read_blocked() since the process ran.
+  // Requires: read_sums() since the process ran.
   void leave(std::uint32_t process, std::uint32_t flags, std::uint64_t until);
   void leave_ended(std::uint64_t now);
   void executes(const exec_event&);
   void exits(const exit_event&);
   void look(std::uint64_t now);
-  void read_blocked();
+  void read_sums();
+  void read_samples();
   void adapt(std::uint64_t now);
   void tell_who_goes_on() const;
   std::string free_path(std::uint32_t process) const;
@@ -95,6 +97,8 @@ class recorder {
     program_name called;
   };
   std::map<std::uint32_t, origin> origins_;  // of all processes that are there
+  using samples_at = std::map<std::pair<std::uint64_t, bool>, std::uint32_t>;
+  std::map<std::uint32_t, samples_at> untold_samples_;
   struct ending {
     std::uint32_t flags;
     std::uint64_t since;
@@ -168,10 +172,13 @@ void recorder::executes(const exec_event& exec) {
   if (found != processes_.end()) {
     const bool told = found->second->has_told();
     const std::string path = found->second->file().path();
-    read_blocked();
+    read_sums();
     leave(process, finished, e.head.time);
     if (!told && is_ours) ::unlink(path.c_str());  // nothing but the way to the program
+  } else {
+    read_samples();
   }
+  untold_samples_.erase(process);  // of the program before
   if (e.has_blocked != 0) side_.forget_blocked_of(e.head.thread);
   if (const auto origin = origins_.find(process); origin != origins_.end())
     origin->second.called = {exec.executable[0] == '/' ? exec.executable : "",
@@ -203,7 +210,7 @@ void recorder::leave_ended(std::uint64_t now) {
       ++each;
       continue;
     }
-    if (found != processes_.end() && !std::exchange(is_read, true)) read_blocked();
+    if (found != processes_.end() && !std::exchange(is_read, true)) read_sums();
     leave(process, how.flags, how.since);
     side_.forget(process);
     origins_.erase(process);
@@ -252,12 +259,30 @@ void recorder::look(std::uint64_t now) {
   next_look_ = now + pause;
 }
 
-void recorder::read_blocked() {
+void recorder::read_sums() {
+  read_samples();
   for (const auto& [key, sum] : side_.blocked(now_ns())) {
     const auto found = processes_.find(key.process);
     const bool alive = found != processes_.end() && found->second->blocked(key, sum);
     if (!alive && ::access(("/proc/" + std::to_string(key.thread)).c_str(), F_OK) != 0)
       side_.forget_blocked(key);
+  }
+}
+
+// Those of processes that have told nothing yet are kept until these do or end.
+void recorder::read_samples() {
+  for (const auto& [key, count] : side_.cpu_samples()) {
+    auto& of_process = untold_samples_[key.process];
+    if (of_process.size() < most_untold) of_process[{key.address, key.in_kernel}] += count;
+  }
+  for (auto each = untold_samples_.begin(); each != untold_samples_.end();) {
+    const auto found = processes_.find(each->first);
+    const bool is_told = found != processes_.end();
+    if (is_told)
+      for (const auto& [at, count] : each->second)
+        found->second->file().add_samples(at.first, at.second != 0, count);
+    const bool is_gone = origins_.count(each->first) == 0;
+    each = is_told || is_gone ? untold_samples_.erase(each) : std::next(each);
   }
 }
 
@@ -311,7 +336,7 @@ int recorder::run() {
     look(now);
     leave_ended(now);
     if (now >= next_refresh_) {
-      read_blocked();
+      read_sums();
       for (const auto& [id, process] : processes_) process->refresh(side_.controls());
       next_refresh_ = now + second;
     }
@@ -323,7 +348,7 @@ int recorder::run() {
   }
   leave_ended(~std::uint64_t{0});
   if (ended_) tell_who_goes_on();
-  read_blocked();
+  read_sums();
   while (!processes_.empty()) leave(processes_.begin()->first, detached, now_ns());
   return 0;
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t page = 4096, grow_by = std::size_t{64} << 10;
 constexpr std::uint32_t largest_chunk = 1u << 20, largest_of_thread = 64u << 10;
 constexpr std::uint32_t most_locks = 65'536, most_threads = 1u << 20, most_stacks = 65'536;
+constexpr std::uint32_t most_samples = 65'536;
 constexpr std::size_t most_rows = 500'000;
 constexpr std::uint64_t events_before_halving = 200'000;
 
@@ -172,6 +173,21 @@ wait_row* record_file::row(std::uint32_t thread, std::uint32_t lock, wait_kind k
   made->kind = static_cast<std::uint32_t>(kind);
   rows_[{thread, lock, made->kind}] = made;
   return made;
+}
+
+void record_file::add_samples(std::uint64_t address, bool in_kernel, std::uint32_t count) {
+  if (samples_.count == 0 && address != 0) add_samples(0, in_kernel, 0);
+  auto found = samples_at_.find(address);
+  if (found == samples_at_.end()) {
+    if (samples_.count >= most_samples) return add_samples(0, in_kernel, count);
+    auto* made =
+        static_cast<cpu_sample*>(append(samples_, chunk_kind::cpu_samples, sizeof(cpu_sample), 0));
+    if (made == nullptr) return;
+    made->address = address;
+    found = samples_at_.emplace(address, made).first;
+  }
+  std::uint32_t& sum = in_kernel ? found->second->in_kernel : found->second->in_program;
+  sum += count;
 }
 
 void record_file::retell(std::uint32_t lock, std::uint32_t to, wait_kind kind) {

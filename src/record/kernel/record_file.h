@@ -50,6 +50,8 @@ class record_file {
   wait_row* row(std::uint32_t thread, std::uint32_t lock, wait_kind);
   // As row(), where there is one.
   wait_row* existing_row(std::uint32_t thread, std::uint32_t lock, wait_kind);
+  // So many more looks found a thread running there.
+  void add_samples(std::uint64_t address, bool in_kernel, std::uint32_t count);
   // What was told of this lock as of a futex of the program's own becomes what is told of lock
   // `to`, and its waits are of this kind.
   void retell(std::uint32_t lock, std::uint32_t to, wait_kind);
@@ -72,7 +74,8 @@ class record_file {
   char* base_ = nullptr;
   file_header* header_ = nullptr;
   std::size_t reserved_ = 0;  // bytes with disk space
-  growing locks_, threads_, stacks_;
+  growing locks_, threads_, stacks_, samples_;
+  std::unordered_map<std::uint64_t, cpu_sample*> samples_at_;
   std::unordered_map<std::uint32_t, growing> rows_of_, events_of_;  // by thread
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, wait_row*> rows_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> stacks_by_hash_;

@@ -3,7 +3,8 @@
 // as well.)
 //
 // waits.bpf.c -- runs in the kernel: sees threads leave and get their processor, who wakes whom,
-// and threads and processes begin and end. It changes nothing.
+// and threads and processes begin and end; and, some times a second, where they run. It changes
+// nothing.
 //
 // A thread that leaves its processor by itself is in a system call, whose number and arguments are
 // among its registers. So no system call is traced, and what does not block costs nothing. A wait's
@@ -453,6 +454,23 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   if (w && w->blocked.times != 0) keep_blocked(w, thread);
   if (!(task->flags & is_kernels_own) || last) tell_exit(task, w, last);
   bpf_map_delete_elem(&waiting, &thread);
+  return 0;
+}
+
+// On each processor, some times a second: where a recorded thread runs.
+SEC("perf_event")
+int on_sample(struct interrupted* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return 0;
+  struct sample_key key = {ctx->registers[at_ip], task->tgid, 0};
+  if (!(ctx->registers[at_cs] & is_users)) {
+    key.address = ((struct pt_regs*)bpf_task_pt_regs(task))->ip;
+    key.in_kernel = 1;
+  }
+  u32* seen = bpf_map_lookup_elem(&samples, &key);
+  const u32 first = 1;
+  if (seen) __sync_fetch_and_add(seen, 1);  // [N]
+  else bpf_map_update_elem(&samples, &key, &first, BPF_ANY);
   return 0;
 }
 

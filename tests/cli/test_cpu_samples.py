@@ -1,0 +1,188 @@
+"""Where threads ran, by samples of the processors: what spins, and what is said of it."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from conftest import compile_c, run_cli
+from kernel_support import needs_kernel, recorded
+from test_account import FUTEX, a_second, results_of
+
+from syncopate.records import account
+from syncopate.records.cpusamples import FEW, MADE_AT_RUN_TIME
+from syncopate.symbols.names import Names
+
+needs_objdump = pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
+
+# A thread spins, or works, until another has seen it use 400 ms of a processor.
+BUSY = r"""
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static atomic_int held = 1;
+static volatile double by = 1.000001;
+__attribute__((noinline)) void own_lock(void) {
+  while (atomic_exchange(&held, 1))
+    while (atomic_load_explicit(&held, memory_order_relaxed)) __builtin_ia32_pause();
+}
+__attribute__((noinline)) void polls(void) {
+  while (atomic_load_explicit(&held, memory_order_acquire)) {}
+}
+__attribute__((noinline)) double works(void) {
+  double all = 1;
+  for (int i = 0; i < 100000; ++i) all = all * by + 0.5;
+  return all;
+}
+static const char* way;
+static void* busy(void* nothing) {
+  if (!strcmp(way, "own_lock")) own_lock();
+  else if (!strcmp(way, "polls")) polls();
+  else while (atomic_load(&held)) works();
+  return nothing;
+}
+int main(int count, char** words) {
+  way = words[count - 1];
+  pthread_t thread;
+  pthread_create(&thread, 0, busy, 0);
+  clockid_t clock;
+  pthread_getcpuclockid(thread, &clock);
+  for (struct timespec ran = {0}; ran.tv_sec == 0 && ran.tv_nsec < 400000000;) {
+    usleep(5000);
+    clock_gettime(clock, &ran);
+  }
+  atomic_store(&held, 0);
+  return pthread_join(thread, 0);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    return compile_c(BUSY, tmp_path_factory.mktemp("busy") / "busy", "-O2", "-g", "-pthread")
+
+
+def line_of(text: str) -> int:
+    return 1 + next(at for at, line in enumerate(BUSY.splitlines()) if text in line)
+
+
+@needs_objdump
+@needs_kernel
+@pytest.mark.parametrize("way", ["own_lock", "polls"])
+def test_a_lock_of_the_programs_own_that_spins_is_named(busy, tmp_path, way):
+    found, _ = recorded([busy, way], tmp_path / "r")
+    samples, parts = found["cpu_samples"], found["account"]["parts"]
+    first = samples["places"][0]
+    assert first["function"] == way and first["module"] == str(busy)
+    assert first["spinning"] >= 0.9 * first["samples"] >= 0.6 * samples["count"]
+    at = line_of("__builtin_ia32_pause" if way == "own_lock" else "memory_order_acquire")
+    assert first["called"] == f"{way} at busy.c:{at}".replace("busy.c", "<stdin>")
+    assert parts["spinning"] >= parts.get("running", 0)
+    assert sum(parts.values()) == pytest.approx(found["account"]["total_ns"], rel=0.02)
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert f"most of it at {way} at <stdin>:{at}, beside any that spin otherwise" in text
+    assert f"spinning until memory changes, at {way} at" in text
+    assert "spinning is, where its code is recognized" in text
+
+
+@needs_objdump
+@needs_kernel
+def test_without_symbols_it_is_named_by_its_place(busy, tmp_path):
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, busy], check=True)
+    found, _ = recorded([bare, "polls"], tmp_path / "r")
+    first = found["cpu_samples"]["places"][0]
+    assert first["spinning"] >= 0.9 * first["samples"] > 0
+    (told,) = Names().ask(str(busy), ["F"])
+    starts = dict(zip(told[2::3], told[::3], strict=True))
+    assert first["function"] == f"bare+0x{starts['polls'].lstrip('0')}"
+    assert first["called"].startswith("bare+0x")
+
+
+@needs_kernel
+def test_what_works_does_not_spin(busy, tmp_path):
+    found, _ = recorded([busy, "works"], tmp_path / "r")
+    samples = found["cpu_samples"]
+    assert samples["spinning"] == 0 and samples["places"][0]["function"] == "works"
+    assert "spinning" not in found["account"]["parts"]
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert "perhaps to locks of its own" not in text
+    assert "not recognized, most in works: " in text
+
+
+def planted(folder, program, samples) -> dict:
+    """A second of one thread at work, half of it on a processor, and where it ran."""
+    builder = a_second(recorder=1)
+    builder.maps = f"00400000-00500000 r-xp 00000000 00:00 0    {program}\n"
+    builder.thread(100, cpu=500_000_000, delay=0)
+    builder.thread(101, cpu=1, delay=0)
+    builder.cpu_samples = [(0, 0, 0), *samples]
+    return results_of(builder, folder)
+
+
+@pytest.fixture(scope="module")
+def spinner(tmp_path_factory):
+    """A program that is where it is linked to be, and its functions' addresses."""
+    folder = tmp_path_factory.mktemp("spinner")
+    program = compile_c(BUSY, folder / "spinner", "-O2", "-pthread", "-no-pie")
+    (told,) = Names().ask(str(program), ["F"])
+    starts = {name: int(at, 16) for at, name in zip(told[::3], told[2::3], strict=True)}
+    return program, starts
+
+
+@needs_objdump
+def test_the_share_of_samples_is_a_share_of_what_ran(spinner, tmp_path):
+    program, at = spinner
+    names = Names()
+    loop = names.program(str(program)).function(at["polls"])
+    inside = next(each.target for each in loop.at.values() if each.is_conditional)
+    found = planted(tmp_path, program, [(inside, 60, 0), (at["works"], 20, 10), (7, 10, 0)])
+    samples = found["cpu_samples"]
+    assert (samples["count"], samples["in_kernel"], samples["spinning"]) == (100, 10, 60)
+    assert [(each["function"], each["samples"]) for each in samples["places"]] == [
+        ("polls", 60), ("works", 20), (MADE_AT_RUN_TIME, 10)
+    ]  # fmt: skip
+    assert samples["unread"] == 10
+    assert found["account"]["parts"]["spinning"] == pytest.approx(300_000_000, abs=2)
+    assert found["account"]["parts"]["running"] == pytest.approx(200_000_000, abs=2)
+    assert account.perhaps_other(found).startswith(
+        ", and perhaps to locks of its own: up to 15.0 % more, most of it at polls+0x"
+    )
+
+
+def test_few_samples_say_nothing(spinner, tmp_path):
+    program, at = spinner
+    assert planted(tmp_path, program, [(at["polls"], FEW - 1, 0)])["cpu_samples"] is None
+    assert planted(tmp_path, program, [(at["polls"], FEW, 0)])["cpu_samples"]["count"] == FEW
+
+
+def test_what_openmp_spins_at_is_no_lock_of_the_programs(tmp_path):
+    results = {
+        "account": {"total_ns": 1000, "parts": {"spinning": 600}, "signaled_by_waiters_ns": 0},
+        "locks": [], "process": {"tasks": "", "unseen_cpu_ns": 0, "recorder": "kernel",
+                                 "executable": "p", "at_conditions": False},
+        "threads": [1, 2], "findings": [],
+        "cpu_samples": {"count": 100, "spinning": 60, "places": [
+            {"called": "do_spin", "module": "/usr/lib/libgomp.so.1", "samples": 40, "spinning": 40},
+            {"called": "mine", "module": "/usr/bin/p", "samples": 20, "spinning": 20}]},
+    }  # fmt: skip
+    said = account.perhaps_other(results)
+    assert said.startswith(
+        ", and perhaps to locks of its own: up to 20.0 % more, most of it at mine"
+    )
+    results["cpu_samples"]["places"].pop()
+    results["cpu_samples"]["spinning"] = 40
+    assert account.perhaps_other(results) == ""
+
+
+def test_records_without_samples_say_that_spinning_is_not_seen(tmp_path):
+    builder = a_second(recorder=1)
+    builder.thread(100, cpu=500_000_000)
+    builder.row(0, builder.lock(0x9000, 6), FUTEX, [100_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["cpu_samples"] is None
+    assert any("and spinning are not seen" in note for note in found["notes"])
+    told = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)
+    assert told["records"][0]["cpu_samples"] is None

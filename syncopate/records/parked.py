@@ -38,7 +38,7 @@ _PARKING = re.compile(
 )
 _LIGHT_WEIGHT = re.compile(r"LWLock(Acquire|WaitForVar)")
 _WAITS = re.compile(r"<?parking_lot::(raw_mutex|raw_rwlock|condvar)\b.*::(\w+)$")
-_SHARED = "lock_shared_slow"
+_SHARED = "_shared"  # in the name of a function, with another within where that is not inlined
 _JOINS = re.compile(r"_?(ThreadHandle_join|PyThread_?handle_join|join_thread)\b", re.IGNORECASE)
 _PYTHONS = re.compile(r"_?Py(Event_Wait|Mutex_Lock|Mutex_TimedLock|RWMutex_R?Lock)")
 _OF_PYTHON = {
@@ -139,7 +139,8 @@ def _purpose(own: int, frames: Sequence[Frame]) -> tuple | None:
             return *_OF_PYTHON.get(wait[1], (MUTEX, WaitKind.MUTEX)), PARKED, place
         if wait := _WAITS.match(function):
             kind = _KINDS[wait[1]]
-            if wait[2] == _SHARED:
+            callers = [named[2] for each in inner if (named := _WAITS.match(each))]
+            if kind[0] == RWLOCK and any(_SHARED in each for each in callers):
                 kind = (RWLOCK, WaitKind.READ)
             return *kind, PARKED, place
         if _LIGHT_WEIGHT.match(function):

@@ -31,12 +31,18 @@ install -D -m 644 LICENSE "$root/usr/share/doc/syncopate/copyright"
 install -m 644 README.md "$root/usr/share/doc/syncopate/"
 cp -r --no-preserve=mode,ownership docs "$root/usr/share/doc/syncopate/docs"
 
-# What the libraries and the tool need, as Debian's own tool says it.
+# What the libraries and the programs need, as Debian's own tool says it.
 mkdir -p "$work/debian"
 printf 'Source: syncopate\n\nPackage: syncopate\nArchitecture: any\n' >"$work/debian/control"
-needs=$(cd "$work" && find root -type f \( -name '*.so*' -o -path '*/bin/*' \) |
-  xargs dpkg-shlibdeps --ignore-missing-info -O -lroot/usr/"$libdir" 2>/dev/null |
-  sed 's/^shlibs:Depends=//')
+(cd "$work" && find root -type f) | while read -r file; do
+  [ "$(head -c 4 "$work/$file" | tail -c 3)" != ELF ] || echo "$file"
+done >"$work/programs"
+needs=$(cd "$work" && xargs dpkg-shlibdeps --ignore-missing-info -O -lroot/usr/"$libdir" \
+  <programs 2>log | sed 's/^shlibs:Depends=//')
+[ -n "$needs" ] || {
+  cat "$work/log" >&2
+  exit 1
+}
 
 mkdir "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<END

@@ -36,12 +36,6 @@ share=$root/usr/share/syncopate/python native=$root/usr/lib/syncopate
 mkdir -p "$share" "$root/usr/lib" "$root/usr/bin" "$root/usr/libexec/syncopate"
 mv "$work/wheel/syncopate/_native" "$native"
 mv "$work/wheel/syncopate" "$share/"
-# A wheel has no links.
-for library in "$native"/lib/*.so.*.*.*; do
-  for name in "${library%.*.*}" "${library%.*.*.*}"; do
-    [ ! -e "$name" ] || ln -sf "${library##*/}" "$name"
-  done
-done
 ln -s ../../../../lib/syncopate "$share/syncopate/_native"
 rm -rf "$work/packages/bin"
 cp -r "$work/packages/." "$share/"
@@ -50,7 +44,7 @@ rm -rf "$share/pygments" "$share"/pygments-* "$share/markdown_it" "$share"/markd
   "$share/mdurl" "$share"/mdurl-*
 find "$share" -name __pycache__ -prune -exec rm -rf {} +
 mv "$work/wheel/syncopate-$version.data/scripts/syncopate" "$root/usr/bin/"
-# Nor rights to execute.
+# A wheel has no rights to execute.
 for program in "$root/usr/bin/syncopate" "$native"/bin/* "$native"/libexec/syncopate/*; do
   [ ! -f "$program" ] || chmod 755 "$program"
 done

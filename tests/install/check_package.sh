@@ -20,6 +20,8 @@ esac
 for part in $parts; do
   [ -e "$native/$part" ] || fail "$1 has no $part"
 done
+twice=$(find "$work/root" -type f -size +100k -exec sha256sum {} + | sort | uniq -Dw 64)
+[ -z "$twice" ] || fail "these are the same: $twice"
 find "$work/root" -type f | while read -r file; do
   head -c 4 "$file" | grep -q ELF || continue
   objdump -p "$file" | sed -n 's/^ *R[UNPATH]*  *//p' | tr : '\n' | grep -v '^$\|^[$]ORIGIN' |

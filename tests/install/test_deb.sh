@@ -14,6 +14,19 @@ fail() {
 package=$("$source/scripts/package/deb.sh" "$build" "$work/out" | tail -1)
 dpkg-deb --field "$package" Depends | grep -q 'libc6 (>= ' || fail "no dependency on the C library"
 
+# Each library that something in it is linked with is in it, or in a package that it depends on.
+dpkg-deb -x "$package" "$work/all"
+find "$work/all" -type f | while read -r file; do
+  objdump -p "$file" 2>/dev/null | sed -n 's/^ *NEEDED  *//p'
+done | sort -u | while read -r library; do
+  [ -z "$(find "$work/all" -name "$library")" ] || continue
+  path=$(/sbin/ldconfig -p | sed -n "s|^.*\t$library .* => ||p" | head -1)
+  of=$(dpkg -S "$path" 2>/dev/null || dpkg -S "/usr$path" 2>/dev/null || echo nowhere:)
+  dpkg-deb --field "$package" Depends | tr ',' '\n' | sed 's/^ *//; s/ (.*//' |
+    grep -qxF "${of%%:*}" || echo "$library, of ${of%%:*}"
+done >"$work/lacks"
+[ ! -s "$work/lacks" ] || fail "not among what the package depends on: $(cat "$work/lacks")"
+
 root=$work/root
 mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
 : >"$root/var/lib/dpkg/status"

@@ -32,6 +32,8 @@ assert (native / "bin/syncopate-native").exists(), list(native.rglob("*"))
 assert (native / "libexec/syncopate/replay.simulated").exists(), list(native.rglob("*"))
 pages = {"bench/report_page.html", "show/page/report.html", "show/page/diff.html", "show/page/locks.js"}
 assert all((package / page).exists() for page in pages), list(package.rglob("*.html"))
+sizes = [path.stat().st_size for path in native.rglob("*.so*")]
+assert len(sizes) == len(set(sizes)), "a library is there twice"
 shipped = {lock["name"] for lock in json.loads((native / "share/syncopate/locks.json").read_text())}
 listed = {lock["name"] for lock in json.loads(pathlib.Path("listed.json").read_text())}
 assert {"auto", "ticket"} <= shipped <= listed, (shipped, listed)

@@ -142,6 +142,11 @@ class Replayer:
         with open(self.trace, "w", encoding="utf-8") as file:
             file.write(use.trace())
 
+    def recorded_rate(self) -> float:
+        """How fast the program was, if that was on as many processors as the machine has; else
+        0."""
+        return self.use.rate if self.use.processors == self.processors else 0.0
+
     def apart(self, threads: int, section: float, moved: float = 0.0) -> float:
         """About the least time between the beginnings of two sections, in nanoseconds; `moved`:
         what comes after the release instead."""
@@ -215,8 +220,15 @@ def answers(
         replayed = (rates[_key(whole, count, seed)] for seed in range(1, seeds + 1))
         return [min(each, replayer.use.most) for each in replayed]
 
+    recorded = replayer.recorded_rate()
     return [
-        answer(change, count, seen(change.before, count), seen(change.after, count))
+        answer(
+            change,
+            count,
+            seen(change.before, count),
+            seen(change.after, count),
+            recorded if count == len(replayer.use.threads) else 0.0,
+        )
         for count in threads
         for change in changes
     ]
@@ -234,20 +246,28 @@ def _key(settings: dict[str, str], threads: int, seed: int) -> tuple:
     return (*sorted(settings.items()), threads, seed)
 
 
-def answer(change: Change, threads: int, before: list[float], after: list[float]) -> Answer:
-    """The gain over seeds; its range covers their spread, and nine of ten errors of the model."""
+def answer(
+    change: Change, threads: int, before: list[float], after: list[float], recorded: float = 0.0
+) -> Answer:
+    """The gain over seeds; its range covers their spread, and nine of ten errors of the model.
+    Where the program was `recorded` to be faster than its replay, threads meet at the lock less
+    often than they do there: then what is gained may be less, down to nothing."""
     gains = [new / old for new, old in zip_equal(after, before)]
     gain = statistics.fmean(gains)
     spread = (max(gains) - min(gains)) / 2 / gain
     error = (spread**2 + MODEL_ERROR**2) ** 0.5
+    old, new = statistics.fmean(before), statistics.fmean(after)
+    low = gain / (1 + error)
+    if recorded > old:
+        low = min(low, max(1.0, new / recorded))
     return Answer(
         change.text,
         change.label,
         threads,
-        statistics.fmean(before),
-        statistics.fmean(after),
+        old,
+        new,
         gain,
-        gain / (1 + error),
+        low,
         gain * (1 + error),
         change.assumption,
     )

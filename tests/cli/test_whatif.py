@@ -269,6 +269,9 @@ def test_a_lock_that_is_waited_for_inside_bounds_what_is_to_be_gained(tmp_path, 
     assert use_of(builder, tmp_path, "0xb000").most == math.inf
 
     class Replays:
+        def recorded_rate(self):
+            return 0.0
+
         def rate(self, settings, threads, seed):
             return 80_000.0 if "shards" not in settings else 500_000.0
 
@@ -325,6 +328,9 @@ def test_who_reads_is_what_was_seen(tmp_path, sides, reads, said):
     asked = []
 
     class Replays:
+        def recorded_rate(self):
+            return 0.0
+
         def rate(self, settings, threads, seed):
             asked.append(settings["reads"])
             return 1.0
@@ -423,6 +429,33 @@ def test_error_bar_covers_spread_and_model():
     assert steady.low == pytest.approx(1.5 / (1 + whatif.MODEL_ERROR))
     wide = whatif.answer(whatif.parse("halve"), 4, [100, 100], [100, 200])
     assert wide.high / wide.gain > steady.high / steady.gain
+
+
+@pytest.mark.parametrize(
+    ("recorded", "new", "low"),
+    [
+        (0, 300, 3 / 1.515),  # elsewhere
+        (90, 300, 3 / 1.515),  # on a busy machine
+        (110, 300, 3 / 1.515),
+        (200, 300, 1.5),
+        (1000, 300, 1.0),
+        (1000, 120, 1.2 / 1.515),  # may lose in any case
+    ],
+)
+def test_a_program_that_is_faster_than_its_replay_may_gain_less(recorded, new, low):
+    """Threads that take turns by time slices hardly meet at a lock."""
+    found = whatif.answer(whatif.parse("halve"), 4, [100, 100], [new, new], recorded)
+    assert (found.gain, found.low) == (new / 100, pytest.approx(low))
+
+
+@pytest.mark.parametrize(("processors", "low"), [(2, 1.0), (4, 3 / 1.515)])
+def test_a_record_bounds_gains_on_machines_like_its_own(tmp_path, processors, low):
+    use = replace(use_of(two_threads(), tmp_path), processors=processors, rate=1e9)
+    replayer = whatif.Replayer(use, str(ROOT / "machines/small-2c.toml"), str(tmp_path), "none")
+    replayer.rate = lambda settings, threads, seed: 300.0 if "length" in settings else 100.0
+    for threads, at_least in ((2, low), (3, 3 / 1.515)):
+        (found,) = whatif.answers(replayer, [whatif.parse("length=10")], [threads])
+        assert found.low == pytest.approx(at_least)
 
 
 # Stands in for the replay: its rate is threads times what --length leaves.

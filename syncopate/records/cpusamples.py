@@ -7,6 +7,7 @@ the build that was recorded and objdump is there; only places with some samples 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter, defaultdict
@@ -20,6 +21,7 @@ from syncopate.symbols import spinloops
 
 _FURTHER = re.compile(r"\+0x[0-9a-f]+$")  # behind a symbol's begin
 _OPENMP = re.compile(r"lib(gomp|omp|iomp5)\b")
+MANY, MOST_SAID = 0.1, 3  # of all samples: places told on a report's first screen
 FEW = 20  # samples that say nothing yet
 MOST_NAMED = 4000  # addresses, those of most samples first
 MOST_READ = 60  # addresses of which the code is read
@@ -131,21 +133,19 @@ def _told(name: str, place: _Place) -> dict:
 
 
 def where(results: dict, state: str) -> str:
-    """What to add to a line of the account about threads that ran: where most of them did."""
+    """What to add to a line of the account about threads that ran: where many of them did."""
     samples = results.get("cpu_samples")
     if not samples:
         return ""
-    spins = state == "spinning"
-    key = "spinning" if spins else "samples"
-    places = [each for each in samples["places"] if bool(each["spinning"]) == spins]
-    place = max(places, key=lambda each: each[key], default=None)
-    if place is None:
-        return ""
-    share = percent(place[key] / samples["count"])
-    return (
-        f", {'at' if spins else 'most in'} {in_sentence(place['called'])}: {share} of"
-        f" {count(samples['count'])} CPU samples"
-    )
+    at, key = (" at", "spinning") if state == "spinning" else (" in", "samples")
+    places = [each for each in samples["places"] if bool(each["spinning"]) == (key == "spinning")]
+    found = [(each[key], f"{at} {in_sentence(each['called'])}") for each in places]
+    if key == "samples":
+        found.append((samples["in_kernel"], " in the kernel"))
+    many = [each for each in found if each[0] >= MANY * samples["count"]]
+    shares = (f"{percent(of / samples['count'])}{place}" for of, place in sorted(many)[::-1])
+    said = ", ".join(itertools.islice(shares, MOST_SAID))
+    return f"; of {count(samples['count'])} CPU samples {said}" if said else ""
 
 
 def spins_as_locks(results: dict) -> tuple[int, str]:

@@ -3,7 +3,8 @@
 A record is one run. What can be told from it is how far its own waits scatter: the sum of n
 independent waits is off by the root of the sum of their squares. But all threads may wait for one
 holder that was interrupted; if waits come by as many as that, it is off by the root of that number
-more, at most. A change within twice this is called noise, and one of few samples "few". Threads
+more, at most. A change within twice this is called noise, unless holds became longer or shorter as
+well, which is why threads wait; and one of few samples "few". Threads
 that wait for several locks queue at this one or at that: which, is one chance for all of a run. So
 where the time lost to all has not changed, a lock's is called "moved", unless it was held for
 longer or shorter, or taken at another rate, while another's changed the other way. How much one run
@@ -28,6 +29,7 @@ ALIKE = 1.1  # runs whose lengths differ by more than this factor are hard to co
 FEW_WAITS = 10  # a sum of fewer waits is their chance lengths
 FEW_HOLDS = 30
 FEW_FOR_P99 = 200  # two waits above it
+MOSTLY = 0.5  # of a change: what is not chance, where so much of it has a reason
 LOCKS = {"mutex", "rwlock", "spinlock"}
 OF_LIBRARY = "preload"  # of the recorders
 SEEN_BY = {
@@ -154,6 +156,9 @@ def _row(pair: Pair, scales: tuple[float, float]) -> dict:
         None if side.acquisitions is None else side.acquisitions * scale
         for side, scale in zip_equal(sides, scales)
     ]
+    waited, hold = _waited(sides, scales), _hold(sides)
+    if _goes_along(waited, hold):
+        waited["verdict"] = hold["verdict"]
     return {
         "name": known["name"],
         "name_before": before["name"] if before else None,
@@ -162,12 +167,29 @@ def _row(pair: Pair, scales: tuple[float, float]) -> dict:
         "members": known["members"],
         "in": "both" if before and after else "before" if before else "after",
         "lost": known["object"] in LOCKS or bool(known["waits"].keys() & LOST_KINDS),
-        "waited": _waited(sides, scales),
+        "waited": waited,
         "acquisitions": change(*taken, 0.0),
         "contended_share": _contended(sides),
         "p99_ns": _p99(sides),
-        "hold_ns": _hold(sides),
+        "hold_ns": hold,
     }
+
+
+def _goes_along(waited: dict, hold: dict) -> bool:
+    """Whether waits changed as holds did, so that this is no chance of the waits: by no more than
+    twice the part, and in the same direction."""
+    if waited["verdict"] != NOISE or hold["verdict"] not in (MORE, LESS):
+        return False
+    parts = [each["after"] / each["before"] - 1 for each in (waited, hold) if each["before"]]
+    return len(parts) == 2 and parts[0] * parts[1] > 0 and parts[1] / parts[0] >= MOSTLY
+
+
+def _is_told_by_holds(waited: dict) -> bool:
+    """Whether it is a change though the waits by themselves do not tell."""
+    within = waited["noise"] is not None and waited["noise"] >= abs(
+        waited["after"] - waited["before"]
+    )
+    return within and waited["verdict"] in (MORE, LESS)
 
 
 def _recorder(results: dict) -> str:
@@ -212,6 +234,10 @@ class Comparison:
         total = change(*values, known + few)
         if total["verdict"] == NOISE and abs(values[1] - values[0]) > known:
             return change(*values, None)
+        up = values[1] - values[0]
+        along = sum(w["after"] - w["before"] for w in lost if _is_told_by_holds(w))
+        if total["verdict"] == NOISE and along / up >= MOSTLY:
+            total["verdict"] = MORE if up > 0 else LESS
         return total
 
     def remarks(self) -> list[str]:

@@ -128,6 +128,30 @@ def test_one_long_wait_is_noise():
     assert row(results(waits), results([*waits, 300_000]))["waited"]["verdict"] == "noise"
 
 
+@pytest.mark.parametrize(
+    ("hold", "verdict"),
+    [
+        ([500] * 40, "less"),  # half as long, as waits are
+        ([700, 710] * 20, "less"),
+        ([800] * 40, "noise"),  # by far less than the waits
+        ([1500] * 40, "noise"),  # the other way
+        ([400, 1600] * 20, "noise"),  # by chance
+        ([500] * 20, "noise"),  # too few to tell
+    ],
+)
+def test_waits_that_change_as_holds_do_are_no_chance(hold, verdict):
+    """Eight threads behind holders that keep it for half as long."""
+    before = results([9_000_000] * 300, threads=9, holds=[1000] * 40)
+    after = results([4_500_000] * 300, threads=9, holds=hold)
+    for each in (before, after):  # long waits, by chance far apart
+        kind = each["locks"][0]["waits"]["mutex"]
+        kind["histogram"] = [[0, 0, 290], [200_000_000, 200_000_000, 10]]
+    compared = Comparison(before, after, False)
+    waited = compared.rows[0]["waited"]
+    assert waited["noise"] > waited["before"] - waited["after"]
+    assert (waited["verdict"], compared.total()["verdict"]) == (verdict, verdict)
+
+
 def test_waits_of_many_threads_may_have_one_cause():
     few, many = ([1000] * 400, [1000] * 460 + [2000] * 10)
     assert row(results(few), results(many))["waited"]["verdict"] == "more"

@@ -53,7 +53,7 @@ def say_that_none_waited(console, results: dict) -> None:
     otherwise = (
         ""
         if process["recorder"] == "kernel"
-        else ("; `syncopate record --kernel` sees those that sleep")
+        else "; `syncopate record --kernel` sees those that sleep, and loops that spin"
     )
     console.print(
         "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"

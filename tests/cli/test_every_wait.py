@@ -341,6 +341,8 @@ def test_what_is_not_recorded_is_not_called_nothing(program, tmp_path, plan, par
     assert (part == "futex") == ("perhaps to locks of its own: up to" in first_screen)
     assert "No thread waited for a lock.\n" not in text
     assert "no lock to show" not in text
+    more = "`syncopate record --kernel` sees those that sleep, and loops that spin."
+    assert more in " ".join(text.split())
 
 
 CXX20 = """

@@ -14,6 +14,7 @@ from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent, several
 from syncopate.records import knowncalls
 from syncopate.records.holdlengths import (
+    awaits_work,
     beside_preemption,
     by_length,
     crowded,
@@ -296,6 +297,15 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     # Nobody sleeps for a time because something has failed.
     asleep = [call for call in perhaps if call.kind == knowncalls.SLEEP]
     calls = [*dict.fromkeys([*asleep, *no_exceptions(known, perhaps)])]
+    if awaits_work(known):
+        yield Reason(
+            "sleeps",
+            f"{why}{may_call(perhaps)}: who waits for requests there lets others wait for it",
+            "let threads wait for requests without it, if they lack these otherwise (accept() and"
+            " EPOLLEXCLUSIVE let one through by themselves)",
+            sure,
+        )
+        return
     if not calls:
         yield Reason(
             "sleeps",

@@ -67,10 +67,22 @@ TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
 
 
 def may_be_meant(causes: list[str], facts: Facts | None) -> bool:
-    """Whether threads may be put aside at the lock on purpose, as workers without work: not where
-    the code of its sections was read, and does something."""
+    """Whether threads may be put aside at the lock on purpose, as workers without work: where who
+    holds it waits for requests; else not where the code of its sections was read, and does
+    something."""
+    if awaits_work(facts):
+        return not {"sleeps", "input_output", "kept", "gate"}.isdisjoint(causes)
     does_something = facts and facts.share and facts.only_read < MOSTLY
     return "gate" in causes or ("kept" in causes and not does_something)
+
+
+def awaits_work(facts: Facts | None) -> bool:
+    """Whether most of a lock's sections, or of those that others wait for, wait for requests."""
+    return any(
+        knowncalls.awaits_work([call.function for call in calls_of(of, knowncalls.INPUT_OUTPUT)])
+        and not calls_of(of, knowncalls.SLEEP)
+        for of in ((facts, facts.of_blamed()) if facts else ())
+    )
 
 
 def kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:

@@ -64,6 +64,9 @@ _INSIDE = {
     ),
 }
 _OF = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _KINDS.items()}
+# In these a thread waits for something to do; with the next ones for an answer, perhaps.
+_AWAITS_WORK = re.compile(r"ppoll|poll|p?select|epoll_p?wait2?|accept4?")
+_EXCHANGES = re.compile(r"(p?read|p?write)v2?(64)?|send(to|m?msg)?|recv(from|m?msg)?|connect")
 _RELEASE = re.compile(
     r"pthread_(mutex|rwlock|spin)_unlock|mtx_unlock|sem_post|"
     r"_ZNSt\d*(\d+_V2)?\d*\w*mutex6unlockEv|_ZNSt\d+shared_\w*mutex13unlock_sharedEv|"
@@ -104,6 +107,13 @@ _NEVER_RETURNS = re.compile(
 def kind_of(symbol: str) -> str | None:
     """What a function of that (mangled) name does, of the kinds above; None: not known."""
     return next((kind for kind, pattern in _OF.items() if pattern.fullmatch(symbol)), None)
+
+
+def awaits_work(functions: Sequence[str]) -> bool:
+    """Whether who calls these waits for requests: asks nobody, and waits for who may ask it."""
+    return any(map(_AWAITS_WORK.fullmatch, functions)) and not any(
+        map(_EXCHANGES.fullmatch, functions)
+    )
 
 
 def may_allocate(symbol: str) -> bool:

@@ -42,6 +42,33 @@ def test_advice_names_those_calls_that_it_is_about():
     assert reason.do.startswith("sleep after the release (usleep), or wait at")
 
 
+@pytest.mark.parametrize(
+    ("functions", "for_requests"),
+    [
+        (["epoll_wait"], True),
+        (["accept", "fcntl"], True),
+        (["poll", "usleep"], False),  # it sleeps for a time
+        (["send", "poll", "recv"], False),  # as a client that asks a server under its lock
+        (["read"], False),
+        ([], False),
+    ],
+)
+@pytest.mark.parametrize("always", [True, False])
+def test_who_waits_for_requests_with_a_lock_may_let_others_wait_on_purpose(
+    functions, for_requests, always
+):
+    seen = {"watched": 60, "preempted": 0, "preemptions": 0, "slept": 60, "slept_share": 1.0}
+    lock = {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen}}
+    kinds = {"usleep": "sleep"}
+    calls = [Call(name, kinds.get(name, "input or output"), "", False, 1.0) for name in functions]
+    slow = ["input or output"] if always else []
+    facts = Facts(1.0, calls, 0.0, [], slow=slow, blamed=calls, blamed_slow=slow)
+    (reason,) = causes._sleeps(lock, facts)
+    assert holdlengths.may_be_meant([reason.cause], facts) == for_requests
+    assert ("who waits for requests there" in reason.why) == for_requests
+    assert reason.do.startswith("let threads wait for requests without it") == for_requests
+
+
 @pytest.mark.parametrize("sleeps", [True, False])
 @pytest.mark.parametrize(
     ("kind", "always", "looped", "cause"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
-from syncopate.base.units import duration, percent
+from syncopate.base.units import duration, percent, several
 from syncopate.records import histogram, usedholds
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.innerwaits import InnerWaits
@@ -40,6 +40,7 @@ SLEEP_NS, WAKE_NS = 2_000, 10_000
 ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
 TOGETHER = 1.05  # holds at one time, in the mean: one lock has fewer
 LEAST_INSIDE = 0.05  # of a section's time: waits for another lock that bound what is to be gained
+MOSTLY = 0.5
 LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
 READS = 90  # percent of those of a reader-writer lock, where that is not known
@@ -258,6 +259,12 @@ def _not_replayed(analysis: Analysis, group: Group, holds: usedholds.Holds) -> I
     where much time went into them."""
     lives = sum(_life(analysis, thread) for thread in analysis.threads)
     waits, lost = group.contended(), analysis.ns(group.lost())
+    if group.open.waits and analysis.ns(group.open.total) >= MOSTLY * lost:
+        yield (
+            f"{several(group.open.waits, 'wait')} for it {'is' if group.open.waits == 1 else 'are'}"
+            " not over at the record's end, which is most of the time lost to it: waits that do not"
+            " end, as in a deadlock, are not in the replay"
+        )
     longest = max((high for _, high, _ in [*holds.awake, *holds.asleep]), default=0)
     queue = max(1, len(group.losers())) * longest
     if waits and lost >= LEAST_LOST * lives and lost / waits > queue:

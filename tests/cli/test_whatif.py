@@ -296,6 +296,18 @@ def test_semaphores_that_several_threads_have_are_not_replayed(tmp_path, times, 
     )
 
 
+@pytest.mark.parametrize(("since", "is_said"), [(1_100_000, True), (1_990_000, False)])
+def test_waits_that_do_not_end_are_said(tmp_path, since, is_said):
+    """Most of the time went into one wait that was still going on; or into those that ended."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=2000, holds=[200] * 400)
+    builder.row(builder.thread(11), lock, 1, [1000] * 50)
+    builder.thread(12, end=0, waits=(since, 0, 0x1234, lock, 1, 0, 0, 0))
+    said = [line for line in use_of(builder, tmp_path).assumptions if "not over at" in line]
+    assert bool(said) == is_said
+    assert not said or said[0].startswith("1 wait for it is not over at the record's end")
+
+
 @pytest.mark.parametrize(("each", "is_said"), [(150_000, True), (300, False)])
 def test_waits_that_replayed_holds_do_not_explain_are_said(tmp_path, each, is_said):
     """Two threads that wait for holds of 200 ns wait for far longer than one such hold each."""

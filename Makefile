@@ -79,7 +79,7 @@ build: configured
 # run, record, report, tune and top: some dozens of steps. A whole build's configuration stays.
 native: build/.setup-demo
 	@test -f $(BUILD)/build.ninja || { \
-	  echo 'building what runs, records and tunes programs: about a minute, 40 MB in build/'; \
+	  echo 'building what runs, records and tunes programs: about a minute, 25 MB in build/'; \
 	  $(CONFIGURE)native >build/configure.log || { cat build/configure.log; exit 1; }; }
 	@cmake --build $(BUILD) --target native
 

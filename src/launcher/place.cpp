@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/option.h"
 
@@ -28,28 +29,29 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 std::string without_last(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Where a wheel's native parts are, in the one Python of this prefix that has them; "" where
-// several do: which of them is meant, the Python command knows.
-std::string wheel_parts(const std::string& root) {
-  std::string found;
-  const std::string library = root + "/lib";
+// Adds to `found` where the Pythons of this folder of libraries have a wheel's native parts.
+void add_wheel_parts(const std::string& library, std::vector<std::string>& found) {
   DIR* const folder = opendir(library.c_str());
-  if (folder == nullptr) return {};
+  if (folder == nullptr) return;
   while (const dirent* const each = readdir(folder)) {
     const std::string_view name = each->d_name;
     if (!name.starts_with("python3")) continue;
     for (const char* const packages : {"/site-packages", "/dist-packages"}) {
       std::string parts = library + '/' + std::string(name) + packages + "/syncopate/_native";
-      if (!exists(parts)) continue;
-      if (!found.empty()) {
-        closedir(folder);
-        return {};
-      }
-      found = std::move(parts);
+      if (exists(parts)) found.push_back(std::move(parts));
     }
   }
   closedir(folder);
-  return found;
+}
+
+// Where a wheel's native parts are, in the one Python of this prefix that has them; "" where
+// several do: which of them is meant, the Python command knows. Fedora's and SUSE's Pythons have
+// compiled parts in lib64; in an environment that is a link to lib.
+std::string wheel_parts(const std::string& root) {
+  std::vector<std::string> found;
+  add_wheel_parts(root + "/lib", found);
+  if (found.empty()) add_wheel_parts(root + "/lib64", found);
+  return found.size() == 1 ? found.front() : std::string{};
 }
 
 // Python ignores these from its start, and does not say what was before.

@@ -495,6 +495,12 @@ def test_in_a_wheel(programs, wheel):
     linked.symlink_to(command)
     assert start(linked, ["record", "-q", "-o", wheel / "r", "tell"], {}, programs).returncode == 3
     assert start(linked, ["list"], {}, programs).stdout == b"Python list\n"
+    (wheel / "lib").rename(wheel / "lib64")
+    assert start(command, ["run", "env"], {}, programs).stdout == preloaded.replace(
+        b"/lib/python3.9/", b"/lib64/python3.9/"
+    )
+    (wheel / "lib").symlink_to("lib64")  # as in an environment
+    assert start(command, ["run", "env"], {}, programs).stdout == preloaded
     # Of two Pythons, only the command knows which.
     (wheel / "lib/python3.12/dist-packages/syncopate/_native").mkdir(parents=True)
     assert start(command, ["run", "tell"], {}, programs).stdout == b"Python run\nPython tell\n"

@@ -40,6 +40,10 @@ demo() { # COMMAND...: runs it in the system, with nothing of this environment
 demo make -C "$clone" demo
 packages=$(sed -n 's/^setup: installing //p' "$work/said" | wc -w)
 [ "$packages" -ge 1 ] && [ "$packages" -le 8 ] || fail "$release: installs $packages packages"
+# As large as was said before; the demo's own records do not count.
+told=$(sed -n 's/^building .*, \([0-9]*\) MB in build.*/\1/p' "$work/said")
+large=$(cd "$system$clone/build" && du -cm release bin lib libexec share | tail -1 | cut -f1)
+[ "$large" -le "$told" ] && [ "$told" -le $((2 * large)) ] || fail "$release: $large MB, not $told"
 echo "$release: $packages packages and the demo in $seconds s"
 changed=$(git -C "$system$clone" status --porcelain)
 [ -z "$changed" ] || fail "$release: the demo changed $changed"

@@ -44,7 +44,8 @@ def _of(analysis: Analysis, finding: dict, path: str) -> dict | None:
         use = lockuse.of(analysis, lockuse.choose(analysis, finding["lock"]))
     except Failure:
         return None
-    changes = list(CHANGES)
+    # Threads that hold another lock meanwhile do not meet at the parts of this one.
+    changes = [each for each in CHANGES if not (use.under and each.startswith("shard"))]
     if "readers" in finding["causes"]:
         changes.append(f"rwlock={round(100 * finding['only_read'])}")
     with scratch.folder() as folder:

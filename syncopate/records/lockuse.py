@@ -41,6 +41,7 @@ ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
 TOGETHER = 1.05  # holds at one time, in the mean: one lock has fewer
 LEAST_INSIDE = 0.05  # of a section's time: waits for another lock that bound what is to be gained
 MOSTLY = 0.5
+MOST_LOOKED_AT = 20  # locks inside which this one may be taken
 LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
 READS = 90  # percent of those of a reader-writer lock, where that is not known
@@ -80,6 +81,7 @@ class LockUse:
     assumptions: list[str] = field(default_factory=list)
     asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
     reads: int = 0  # percent of the sections that take it for reading
+    under: str = ""  # the lock that threads hold meanwhile: they wait for that, too
     most: float = math.inf  # sections a second that another lock, taken inside, allows
 
     def awake_ns(self) -> float:
@@ -160,6 +162,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         rate=acquisitions / seconds,
         assumptions=assumptions,
         reads=_reads(group, assumptions),
+        under=_under(analysis, group, assumptions),
         most=_most(analysis, group, acquisitions, assumptions),
     )
 
@@ -217,6 +220,22 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _under(analysis: Analysis, group: Group, assumptions: list[str]) -> str:
+    """The lock in whose sections this one is waited for, of those that most is lost to."""
+    waits = InnerWaits(analysis)
+    lost = sorted(analysis.groups, key=lambda each: -each.lost())
+    for other in lost[:MOST_LOOKED_AT]:
+        inner = waits.of(other) if other is not group else None
+        if inner and inner.name == group.name.text and inner.share >= LEAST_INSIDE:
+            name = other.name.text
+            assumptions.append(
+                f"threads take it while they hold {name}: that they wait for {name} as well is not"
+                " in the replay, and parts of this lock or another lock may bring less"
+            )
+            return name
+    return ""
 
 
 def _only_if_one_has_it(

@@ -121,3 +121,22 @@ def test_waits_that_holds_do_not_make_are_not_replayed(tmp_path, cause):
     (advice,) = json.loads(done.stdout)["records"][0]["advice"]
     assert cause.__name__ in [reason["cause"] for reason in advice["reasons"]]
     assert advice["predictions"] == []
+
+
+@pytest.mark.skipif(not REPLAY.exists(), reason="papers/workloads/replay.cpp is not built")
+def test_of_a_lock_within_another_no_parts_are_predicted(tmp_path):
+    """Who holds the outer one keeps the others from them."""
+    of = Planted(cpu=200 * MS)
+    inner, outer = (of.lock([5 * MS] * 66, create=of.builder.stack(at)) for at in (0xB000, 0xC000))
+    for lock in (inner, outer):
+        of.waits(lock, 5 * MS)
+    for number, thread in enumerate(of.threads):
+        for at in range(number * 10 * MS, 900 * MS, 100 * MS):
+            of.builder.hold(thread, outer, at, at + 9 * MS)
+            of.builder.wait(thread, inner, at + MS, at + 4 * MS)
+    record = of.builder.write(tmp_path / "rec")
+    done = run_cli("report", record, "--predict", "small-2c", "--advice", "json")
+    assert done.returncode == 0, done.stderr
+    advice = json.loads(done.stdout)["records"][0]["advice"]
+    asked = {each["lock"]: [x["what"] for x in each["predictions"]] for each in advice}
+    assert asked == {"0xb000": ["halve"], "0xc000": ["halve", "shard=8"]}

@@ -266,7 +266,10 @@ def test_a_lock_that_is_waited_for_inside_bounds_what_is_to_be_gained(tmp_path, 
     assert any(
         "its sections wait for 0xb000 inside, for 12.5 %" in each for each in use.assumptions
     )
-    assert use_of(builder, tmp_path, "0xb000").most == math.inf
+    assert use.under == ""
+    within = use_of(builder, tmp_path, "0xb000")
+    assert (within.most, within.under) == (math.inf, "0xa000")
+    assert any("take it while they hold 0xa000" in each for each in within.assumptions)
 
     class Replays:
         def recorded_rate(self):

@@ -343,6 +343,7 @@ def _details(console, results: dict, pattern: str | None) -> None:
     """The two stacks of the heaviest locks, side by side where there is room."""
     from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
     heavy = [lock for lock in results["locks"] if lock["lost_ns"]][:DETAILED]
     if not heavy and pattern is not None:
@@ -357,8 +358,8 @@ def _details(console, results: dict, pattern: str | None) -> None:
     for lock in heavy:
         made = {"symbol": "in", "creation": "created at", "first use": "first used at"}
         where = f"{made[lock['named_by']]} {lock['place']}" if lock["named_by"] in made else ""
-        console.print(f"\n{name_of(lock)}", style="bold", end="")
-        console.print(f"  {where}" if where else "", style="dim")
+        said = Text(f"\n{name_of(lock)}", style="bold")
+        console.print(said.append(f"  {where}" if where else "", style="not bold dim"))
         if worst := lock.get("worst"):
             console.print(
                 f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"

@@ -275,6 +275,21 @@ def test_columns_that_have_no_room_are_named(tmp_path):
     assert "no room for" not in wide
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_the_terminal(tmp_path, width):
+    """Also of a lock whose name and place have no room on one."""
+    of = Planted()
+    for at in (0x9000, 0x9040):
+        stack = of.builder.stack(0xB000 + at, 0xA000, 0xF000)
+        lock = of.builder.lock(at, 1, 100, stack, of.stack, [US] * 20)
+        of.waits(lock, MS)
+    of.builder.maps = f"8000-20000 r-xp 00000000 00:00 0 /usr/lib/lib{'long_named_' * 4}.so.1\n"
+    record = of.builder.write(tmp_path / "rec")
+    text = run_cli("report", record, environ={"COLUMNS": str(width)}).stdout
+    assert "created at liblong_named" in " ".join(text.split())
+    assert [line for line in text.splitlines() if len(line) > width] == []
+
+
 @pytest.mark.parametrize(("most", "spare", "advised"),
                          [(1.02, 1.6, False), (1.02, 1.01, True), (1.3, 1.6, True),
                           (None, 1.6, True)])  # fmt: skip

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
-from syncopate.base.units import duration, percent, several
-from syncopate.records import histogram, usedholds
+from syncopate.records import histogram, lockbounds, usedholds
 from syncopate.records.analysis import Analysis, Group
-from syncopate.records.innerwaits import InnerWaits
 from syncopate.records.recordformat import (
     AWAY,
     BARRIER,
@@ -37,12 +34,7 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # not tell: system calls, switches and, in virtual machines, the interrupt to another processor
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
-ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
-TOGETHER = 1.05  # holds at one time, in the mean: one lock has fewer
-LEAST_INSIDE = 0.05  # of a section's time: waits for another lock that bound what is to be gained
-MOSTLY = 0.5
-MOST_LOOKED_AT = 20  # locks inside which this one may be taken
-LEAST_LOST = 0.01  # of all threads' time: less is not worth a word
+ENOUGH_OF_THREAD = 160  # that those measured of one stand for, or it is taken to do what all do
 ENOUGH_SIDES = 10  # holds of which it is known whether they were for reading
 READS = 90  # percent of those of a reader-writer lock, where that is not known
 RARELY = 0.1  # of how often threads take the lock on average: such a thread takes no part
@@ -104,7 +96,7 @@ class LockUse:
 def choose(analysis: Analysis, name: str | None) -> Group:
     """The group of locks that a user means: by its name, by a part of it, or the worst."""
     locks = [g for g in analysis.groups if g.object not in (CONDITION, BARRIER, FUTEX, 0)]
-    locks.sort(key=lambda group: (group.lost(), _taken(group)), reverse=True)
+    locks.sort(key=lambda group: (group.lost(), usedholds.taken(group)), reverse=True)
     if not locks:
         raise Failure(f"{analysis.record.path}: no lock was used", FAILED)
     if name is None:
@@ -138,15 +130,15 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         "a section's length and the work outside take as long on the other machine",
     ]
     holds = usedholds.of(analysis, group, assumptions)
-    members = _even_members(group)
+    members = usedholds.even_members(group)
     if members > 1:
         assumptions.append(f"{members} locks have this name; each section takes one at random")
     contended = group.got()
-    acquisitions = max(_taken(group), contended)
+    acquisitions = max(usedholds.taken(group), contended)
     threads, seconds = _threads(analysis, group, acquisitions, holds, assumptions)
     if group.object == SEMAPHORE:
-        _only_if_one_has_it(analysis, group, acquisitions * holds.mean_ns, assumptions)
-    assumptions += _not_replayed(analysis, group, holds)
+        lockbounds.only_if_one_has_it(analysis, group, acquisitions * holds.mean_ns, assumptions)
+    assumptions += lockbounds.not_replayed(analysis, group, holds)
     return LockUse(
         name=group.name.text,
         object=group.object,
@@ -162,19 +154,9 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         rate=acquisitions / seconds,
         assumptions=assumptions,
         reads=_reads(group, assumptions),
-        under=_under(analysis, group, assumptions),
-        most=_most(analysis, group, acquisitions, assumptions),
+        under=lockbounds.under(analysis, group, assumptions),
+        most=lockbounds.most(analysis, group, acquisitions, assumptions),
     )
-
-
-def _taken(group: Group) -> int:
-    return sum(lock.acquisitions for lock in group.locks)
-
-
-def _even_members(group: Group) -> int:
-    """As many evenly used locks as would meet as often as these do."""
-    squares = sum(lock.acquisitions**2 for lock in group.locks)
-    return max(1, round(_taken(group) ** 2 / squares)) if squares else 1
 
 
 def _algorithm(analysis: Analysis, kind: int) -> str:
@@ -222,79 +204,6 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
     return spent
 
 
-def _under(analysis: Analysis, group: Group, assumptions: list[str]) -> str:
-    """The lock in whose sections this one is waited for, of those that most is lost to."""
-    waits = InnerWaits(analysis)
-    lost = sorted(analysis.groups, key=lambda each: -each.lost())
-    for other in lost[:MOST_LOOKED_AT]:
-        inner = waits.of(other) if other is not group else None
-        if inner and inner.name == group.name.text and inner.share >= LEAST_INSIDE:
-            name = other.name.text
-            assumptions.append(
-                f"threads take it while they hold {name}: that they wait for {name} as well is not"
-                " in the replay, and parts of this lock or another lock may bring less"
-            )
-            return name
-    return ""
-
-
-def _only_if_one_has_it(
-    analysis: Analysis, group: Group, held_ns: float, assumptions: list[str]
-) -> None:
-    """A Failure where several threads have a semaphore at one time: it is replayed as a lock."""
-    together = held_ns / _even_members(group) / max(1, analysis.since_start(analysis.end_ticks))
-    if together > TOGETHER:
-        raise Failure(
-            f"{analysis.record.path}: {together:.1f} threads have semaphore '{group.name.text}' at"
-            " one time, in the mean: what only one can have is replayed",
-            FAILED,
-        )
-    assumptions.append("a semaphore is replayed as a lock: one thread has it at a time")
-
-
-def _most(analysis: Analysis, group: Group, acquisitions: int, assumptions: list[str]) -> float:
-    """How many sections a second the lock allows for which they wait inside, if all who take that
-    take it as often as recorded, beside each section, and hold it for as long."""
-    inner = InnerWaits(analysis).of(group)
-    if inner is None or inner.share < LEAST_INSIDE:
-        return math.inf
-    other = next(each for each in analysis.groups if each.name.text == inner.name)
-    timed = sum(lock.hold_samples for lock in other.locks)
-    if not timed or OBJECT_NAMES[other.object] == "rwlock" or other is group:
-        return math.inf
-    held = _taken(other) * usedholds.of(analysis, other, []).mean_ns / _even_members(other)
-    if not held:
-        return math.inf
-    most = acquisitions * 1e9 / held
-    assumptions.append(
-        f"its sections wait for {other.name.text} inside, for {percent(inner.share)} of their time:"
-        f" that is held as long and as often, which allows {most:,.0f} sections a second at most"
-    )
-    return most
-
-
-def _not_replayed(analysis: Analysis, group: Group, holds: usedholds.Holds) -> Iterator[str]:
-    """That waits were longer than all who wait together could make them by the holds replayed,
-    where much time went into them."""
-    lives = sum(_life(analysis, thread) for thread in analysis.threads)
-    waits, lost = group.contended(), analysis.ns(group.lost())
-    if group.open.waits and analysis.ns(group.open.total) >= MOSTLY * lost:
-        yield (
-            f"{several(group.open.waits, 'wait')} for it {'is' if group.open.waits == 1 else 'are'}"
-            " not over at the record's end, which is most of the time lost to it: waits that do not"
-            " end, as in a deadlock, are not in the replay"
-        )
-    longest = max((high for _, high, _ in [*holds.awake, *holds.asleep]), default=0)
-    queue = max(1, len(group.losers())) * longest
-    if waits and lost >= LEAST_LOST * lives and lost / waits > queue:
-        yield (
-            f"waits took {duration(lost / waits)} in the mean, which no hold replayed explains (the"
-            f" longest: {duration(longest)}): what else made them so long, as holders without a"
-            " processor or a few far longer holds, is not in the replay, and nor is what a change"
-            " of that would bring"
-        )
-
-
 def _reads(group: Group, assumptions: list[str]) -> int:
     """The percentage of sections that take it for reading, by the holds seen."""
     if OBJECT_NAMES[group.object] != "rwlock":
@@ -333,7 +242,7 @@ def _threads(
     room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
     room -= spins * sum(spent[t].waited for t in takers)
     fits = min(1.0, max(1.0, room) / sum(running.values()))
-    lives = [_life(analysis, t) for t in takers]
+    lives = [lockbounds.life(analysis, t) for t in takers]
     seconds = max(1e-9, sum(lives) / len(lives) * 1e-9)
     if gaps:
         assumptions.append(
@@ -382,7 +291,7 @@ def _gaps(
     if everyone.often < usedholds.ENOUGH:
         return {}
     least = RARELY * everyone.often / len(gaps)
-    members = _even_members(group)
+    members = usedholds.even_members(group)
     return {
         thread: (mine if mine.often >= ENOUGH_OF_THREAD else everyone).use(analysis, members, hold)
         for thread, mine in gaps.items()
@@ -439,14 +348,8 @@ def _away(spent: Spent, taken: float) -> tuple[float, float]:
     return chance, spent.away / taken / chance
 
 
-def _life(analysis: Analysis, thread: int) -> float:
-    entry = analysis.threads[thread]
-    end = entry.end_ticks or analysis.end_ticks
-    return analysis.ns(max(0, end - entry.start_ticks))
-
-
 def _awake(analysis: Analysis, thread: int, spent: Spent) -> float:
-    return _life(analysis, thread) - spent.waited - spent.away - spent.releasing
+    return lockbounds.life(analysis, thread) - spent.waited - spent.away - spent.releasing
 
 
 def _costs(analysis: Analysis, group: Group) -> tuple[float, float]:

@@ -171,3 +171,13 @@ def scaled(found: Buckets, to: float) -> Buckets:
 def scaled_by(found: Buckets, times: float) -> Buckets:
     """All `times` as long."""
     return [(round(low * times), round(high * times), count) for low, high, count in found]
+
+
+def taken(group: Group) -> int:
+    return sum(lock.acquisitions for lock in group.locks)
+
+
+def even_members(group: Group) -> int:
+    """As many evenly used locks as would meet as often as these do."""
+    squares = sum(lock.acquisitions**2 for lock in group.locks)
+    return max(1, round(taken(group) ** 2 / squares)) if squares else 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
@@ -20,6 +21,9 @@ from syncopate.records.waitsums import Kind
 FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
 # Of a process's processor time, in threads that are not recorded: less is how threads end.
 MUCH_UNSEEN, LEAST_UNSEEN_MS = 0.05, 10
+# Run-times for OpenMP, in a line of a process's memory; what is much at their futexes, of all time.
+OPENMP = re.compile(r"\blib(gomp|i?omp5?)(?=(-[-.\w]+)?\.so\b)", re.ASCII)
+AT_FUTEX, MUCH_AT_OPENMP, FEW_LOOKS = {"futex", "futex_lock"}, 0.05, 3
 
 # Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
 # part of the time, and mostly for themselves: who waits that long at an end waits for work.
@@ -73,7 +77,7 @@ class Notes:
             )
         notes += javawaits.notes(self.of.record.maps().splitlines())
         notes += self._of_unseen_threads()
-        return notes + self._of_kernel() + self._of_others() + self._regions()
+        return notes + self._of_kernel() + self._of_others() + self._of_openmp() + self._regions()
 
     def has_more_threads(self) -> bool:
         """Whether there may have been more threads than have entries: later
@@ -258,6 +262,29 @@ class Notes:
                 modules.add(group.name.module)
         hint = self.of.symbolizer.hint(modules)
         return [hint] if hint else []
+
+    def _of_openmp(self) -> list[str]:
+        """Which recorder has the waits of a run-time for OpenMP, which calls the kernel by itself,
+        where threads may have spent much of their time in these."""
+        header, lines = self.of.record.header, self.of.record.maps().splitlines()
+        runtime = next((found[0] for line in lines if (found := OPENMP.search(line))), None)
+        if runtime is None or self.has_only_openmp():
+            return []
+        share = header.looks_at_futex / header.looks if header.looks >= FEW_LOOKS else 0.0
+        if header.recorder == recordformat.BY_KERNEL:
+            waited = sum(
+                kind.total
+                for group in self.of.groups
+                for name, kind in group.kinds.items()
+                if name in AT_FUTEX and group.name.module.rpartition("/")[2].startswith(runtime)
+            )
+            share = waited / max(1, sum(map(self.of.life, self.of.threads)))
+        if share < MUCH_AT_OPENMP:
+            return []
+        return [
+            f"OpenMP: its run-time ({runtime}) waits at futexes of its own; `syncopate record --omp`"
+            " tells at which barriers, tasks and locks"
+        ]
 
     def _regions(self) -> list[str]:
         """What would help a program that spends its time where libgomp starts and ends regions."""

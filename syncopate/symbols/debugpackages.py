@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,9 @@ ARCHIVES = {
     "debian": "deb http://deb.debian.org/debian-debug {}-debug main",
     "ubuntu": "deb http://ddebs.ubuntu.com {} main restricted universe multiverse",
 }
+# Until the next point release Debian has the symbols of its updates, also of security's, here.
+OF_UPDATES = {"debian": "; of updates that are new: {}-proposed-updates-debug"}
+UPDATE = re.compile(r"[+~]deb\d+u\d+")  # in the version of a package
 ANY_SERVER = "https://debuginfod.elfutils.org"
 RELEASE = "/etc/os-release"
 MOST_NAMED = 3  # modules in one line
@@ -32,9 +36,10 @@ def hint(modules: Sequence[str], linked: Mapping[str, str] | None = None) -> str
     them say that the file is called that has their debug information."""
     named = [shown(os.path.basename(path)) for path in modules[:MOST_NAMED]]
     more = f" and {len(modules) - MOST_NAMED} more" if len(modules) > MOST_NAMED else ""
-    listed, others = debug_packages(packages_of(modules[:MOST_NAMED]))
+    packages = packages_of(modules[:MOST_NAMED])
+    listed, others = debug_packages(packages)
     names = " ".join([*listed, *others])
-    if others and (archive := _archive()):
+    if others and (archive := _archive(any(map(UPDATE.search, _versions(packages))))):
         names += f" (from: {archive})"
     links = [name for path in modules[:MOST_NAMED] if (name := (linked or {}).get(path))]
     if not names and links:
@@ -86,6 +91,14 @@ def _sources(packages: Sequence[str]) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in told.splitlines() if line.count(" ") == 1)
 
 
+def _versions(packages: Sequence[str]) -> list[str]:
+    """Those of the packages that are installed."""
+    tool = shutil.which("dpkg-query")
+    if tool is None or not packages:
+        return []
+    return _output([tool, "-W", "-f", "${Version}\n", "--", *packages]).splitlines()
+
+
 def _known(packages: Sequence[str]) -> set[str]:
     """Which of them the system's package lists have."""
     tool = shutil.which("apt-cache")
@@ -108,11 +121,13 @@ def _server() -> str:
     return SERVERS.get(_system().get("ID", ""), ANY_SERVER)
 
 
-def _archive() -> str | None:
+def _archive(has_updates: bool) -> str | None:
     """The line of apt's sources that brings packages -dbgsym; None where none is known."""
     system = _system()
-    line, release = ARCHIVES.get(system.get("ID", "")), system.get("VERSION_CODENAME")
-    return line.format(shown(release)) if line and release else None
+    name, release = system.get("ID", ""), system.get("VERSION_CODENAME")
+    if name not in ARCHIVES or not release:
+        return None
+    return (ARCHIVES[name] + OF_UPDATES.get(name, "") * has_updates).format(*[shown(release)] * 2)
 
 
 def _system() -> dict[str, str]:

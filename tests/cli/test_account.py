@@ -81,6 +81,31 @@ def test_what_threads_sleep_at_futexes_that_are_not_recorded(tmp_path, looks, ms
     assert said == ms // 400 * own
 
 
+@pytest.mark.parametrize(
+    ("library", "told"),
+    [("libgomp.so.1.0.0", "libgomp"), ("libgomp-a34b3233.so.1", "libgomp"),
+     ("libomp5.so", "libomp5"),
+     ("libiomp5.so", "libiomp5"), ("libomptarget.so.19.1", None), ("libc.so.6", None)],
+)  # fmt: skip
+@pytest.mark.parametrize("by_kernel", [True, False])
+@pytest.mark.parametrize("much", [True, False])
+def test_waits_of_a_runtime_for_openmp_have_a_recorder_of_their_own(
+    tmp_path, library, told, by_kernel, much
+):
+    builder = a_second(recorder=int(by_kernel))
+    builder.maps = f"8000-f0000 r-xp 00000000 00:00 0 /usr/lib/{library}\n"
+    builder.thread(100)
+    if by_kernel:
+        lock = builder.lock(0x900000, 6, first=builder.stack(0xA000, 0xF000))
+        builder.row(0, lock, FUTEX, [(400 if much else 20) * 1_000_000])
+    else:
+        builder.looks = (100, 40 if much else 2)
+    said = [note for note in results_of(builder, tmp_path)["notes"] if "record --omp" in note]
+    assert [note.partition("(")[2].partition(")")[0] for note in said] == [told] * (
+        told is not None and much
+    )
+
+
 @pytest.mark.parametrize("ms", [5, 200])
 def test_why_some_time_is_unexplained_is_said_where_that_is_a_line(tmp_path, ms):
     found = {"account": {"total_ns": 1000, "too_much_ns": 0, "why_unexplained": "it was killed",

@@ -195,7 +195,8 @@ def test_hints(program, monkeypatch):
     monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
     assert re.fullmatch(
         r"no symbols of memcached: install memcached-dbgsym"
-        r"( \(from: deb http://\S+ \S+ main\))?, or set DEBUGINFOD_URLS=https://\S+",
+        r"( \(from: deb http://\S+ \S+ main(; of updates that are new: [\w-]+)?\))?, or set "
+        r"DEBUGINFOD_URLS=https://\S+",
         debugpackages.hint(["/usr/bin/memcached"]),
     )
     own = debugpackages.hint([str(program)])
@@ -229,6 +230,10 @@ def test_hint_names_a_package_that_is_there(monkeypatch):
         ("ID=debian\nVERSION_CODENAME=trixie\n", False,
          "install p-dbgsym (from: deb http://deb.debian.org/debian-debug trixie-debug main), "
          "or set DEBUGINFOD_URLS=https://debuginfod.debian.net"),
+        ("ID=debian\nVERSION_CODENAME=trixie\nUPDATED=\n", False,
+         "install p-dbgsym (from: deb http://deb.debian.org/debian-debug trixie-debug main; of "
+         "updates that are new: trixie-proposed-updates-debug), or set "
+         "DEBUGINFOD_URLS=https://debuginfod.debian.net"),
         ('ID=ubuntu\nVERSION_CODENAME="noble"\n', False,
          "install p-dbgsym (from: deb http://ddebs.ubuntu.com noble main restricted universe "
          "multiverse), or set DEBUGINFOD_URLS=https://debuginfod.ubuntu.com"),
@@ -246,6 +251,8 @@ def test_hint_tells_the_archive_of_packages_that_no_system_lists(
     monkeypatch.setattr(debugpackages, "RELEASE", release)
     monkeypatch.setattr(debugpackages, "packages_of", lambda paths: ["p"])
     monkeypatch.setattr(debugpackages, "_sources", lambda packages: {"p": "p"})
+    version = "1:9.18.49-1~deb13u3" if "UPDATED" in system else "1.1-2"
+    monkeypatch.setattr(debugpackages, "_versions", lambda packages: [version])
     monkeypatch.setattr(debugpackages, "_known", lambda names: {"p-dbgsym"} if listed else set())
     monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
     assert debugpackages.hint(["/usr/bin/p"]) == f"no symbols of p: {said}"

@@ -282,8 +282,8 @@ class Notes:
         if share < MUCH_AT_OPENMP:
             return []
         return [
-            f"OpenMP: its run-time ({runtime}) waits at futexes of its own; `syncopate record --omp`"
-            " tells at which barriers, tasks and locks"
+            f"OpenMP: its run-time ({runtime}) waits at futexes of its own; `syncopate record"
+            " --omp` tells at which barriers, tasks and locks"
         ]
 
     def _regions(self) -> list[str]:

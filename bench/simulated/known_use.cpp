@@ -11,6 +11,7 @@
 //   linked   1: the work after a section is as long as the section was
 //   nested   1: sections also hold the second lock, taken first
 //   asleep   threads sleep through so much percent of the sections, instead of working
+//   runs     ... but so much percent of each of these they work first
 //   queue    1: odd threads take what the even ones have put, and wait for it at a condition
 // Prints a line of JSON: sections a second; as how many evenly used locks they meet; for each
 // thread mean work between sections in ns, how often it was in another wait, and how long.
@@ -33,21 +34,30 @@ namespace {
 struct settings {
   double threads = 4, inside = 1000, outside = 3000, length = 100, locks = 1, second = 0, rest = 0,
          rest_ns = 5e4, first = 100, skew = 0, linked = 0, nested = 0, queue = 0, asleep = 0,
-         uniform = 0, fixed = 0, two = 0, milliseconds = 20, ghz = 3;
+         runs = 0, uniform = 0, fixed = 0, two = 0, milliseconds = 20, ghz = 3;
 };
 settings o;
 
-const std::map<std::string, double settings::*> names{
-    {"threads", &settings::threads}, {"inside", &settings::inside},
-    {"outside", &settings::outside}, {"length", &settings::length},
-    {"locks", &settings::locks},     {"second", &settings::second},
-    {"rest", &settings::rest},       {"rest-ns", &settings::rest_ns},
-    {"first", &settings::first},     {"skew", &settings::skew},
-    {"linked", &settings::linked},   {"nested", &settings::nested},
-    {"queue", &settings::queue},     {"asleep", &settings::asleep},
-    {"uniform", &settings::uniform}, {"fixed", &settings::fixed},
-    {"two", &settings::two},         {"milliseconds", &settings::milliseconds},
-    {"ghz", &settings::ghz}};
+const std::map<std::string, double settings::*> names{{"threads", &settings::threads},
+                                                      {"inside", &settings::inside},
+                                                      {"outside", &settings::outside},
+                                                      {"length", &settings::length},
+                                                      {"locks", &settings::locks},
+                                                      {"second", &settings::second},
+                                                      {"rest", &settings::rest},
+                                                      {"rest-ns", &settings::rest_ns},
+                                                      {"first", &settings::first},
+                                                      {"skew", &settings::skew},
+                                                      {"linked", &settings::linked},
+                                                      {"nested", &settings::nested},
+                                                      {"queue", &settings::queue},
+                                                      {"asleep", &settings::asleep},
+                                                      {"runs", &settings::runs},
+                                                      {"uniform", &settings::uniform},
+                                                      {"fixed", &settings::fixed},
+                                                      {"two", &settings::two},
+                                                      {"milliseconds", &settings::milliseconds},
+                                                      {"ghz", &settings::ghz}};
 
 constexpr std::uint64_t second_ns = 1'000'000'000, a_wait_ns = 200;
 
@@ -108,7 +118,9 @@ void put_or_take(shared_lock& from, worker& me) {
 }
 
 void sleep(double ns) {
-  if (ns >= 1000) usleep(static_cast<useconds_t>(ns / 1000));
+  work(ns * o.runs / 100);
+  const double left = ns * (1 - o.runs / 100);
+  if (left >= 1000) usleep(static_cast<useconds_t>(left / 1000));
 }
 
 void section(shared_lock& of, double ns, bool sleeps, worker& me) {

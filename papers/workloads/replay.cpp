@@ -5,6 +5,7 @@
 //     syncopate-trace 3
 //     hold LOW HIGH COUNT              COUNT holds took LOW to HIGH nanoseconds
 //     asleep LOW HIGH COUNT            ... that their thread slept, or waited for input or output
+//     runs PERMILLE                    so much of these the thread ran first (0 without this line)
 //     thread OUTSIDE CHANCE AWAY       a thread works OUTSIDE nanoseconds between two sections, and
 //                                      in CHANCE of a million cases sleeps AWAY nanoseconds (means)
 //     outside LOW HIGH COUNT           COUNT times the thread of the line above worked so long
@@ -41,6 +42,7 @@ struct thread_kind {
 
 struct trace {
   ranges holds;
+  std::uint64_t runs = 0;  // of a thousand parts of holds asleep
   std::vector<thread_kind> threads;
 };
 
@@ -59,6 +61,7 @@ bool read_line(const std::string& line, trace& into) {
   std::string what;
   words >> what;
   if (what == "hold" || what == "asleep") return read_range(words, into.holds, what == "asleep");
+  if (what == "runs") return (words >> into.runs) && into.runs <= 1000;
   if (what == "outside")
     return !into.threads.empty() && read_range(words, into.threads.back().lengths);
   thread_kind kind;
@@ -67,20 +70,18 @@ bool read_line(const std::string& line, trace& into) {
   return true;
 }
 
-// A time that passes on a processor or, asleep, without one.
+// A time that passes, first on a processor, then asleep.
 struct length {
-  std::uint64_t nanoseconds = 0;
-  bool sleeps = false;
+  std::uint64_t nanoseconds = 0, asleep = 0;  // asleep: of all these
 
   [[nodiscard]] length part(std::uint64_t percent) const {
-    return {.nanoseconds = nanoseconds * percent / 100, .sleeps = sleeps};
+    return {.nanoseconds = nanoseconds * percent / 100, .asleep = asleep * percent / 100};
   }
 };
 
 void spend(length time) {
-  if (!time.sleeps) return compute(time.nanoseconds);
-  if (time.nanoseconds != 0)
-    std::this_thread::sleep_for(std::chrono::nanoseconds(time.nanoseconds));
+  compute(time.nanoseconds - time.asleep);
+  if (time.asleep != 0) std::this_thread::sleep_for(std::chrono::nanoseconds(time.asleep));
 }
 
 trace read_trace(const options& o) {
@@ -180,8 +181,8 @@ class player {
     const auto found =
         std::upper_bound(from.begin(), from.end(), place,
                          [](std::uint64_t value, const range& r) { return value < r.upto; });
-    return {.nanoseconds = found->low + random_.below(found->high - found->low + 1),
-            .sleeps = found->sleeps};
+    const std::uint64_t all = found->low + random_.below(found->high - found->low + 1);
+    return {.nanoseconds = all, .asleep = found->sleeps ? all * (1000 - trace_.runs) / 1000 : 0};
   }
   std::uint64_t outside() {
     return kind_.lengths.empty() ? exponential(kind_.outside) : draw(kind_.lengths).nanoseconds;

@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.units import percent
 from syncopate.records import histogram, lockbounds, usedholds
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.recordformat import (
@@ -72,20 +73,24 @@ class LockUse:
     rate: float  # acquisitions by second of the threads' lives
     assumptions: list[str] = field(default_factory=list)
     asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
+    runs: float = 0.0  # of these holds, the part in which the thread has a processor
     reads: int = 0  # percent of the sections that take it for reading
     under: str = ""  # the lock that threads hold meanwhile: they wait for that, too
     most: float = math.inf  # sections a second that another lock, taken inside, allows
 
     def awake_ns(self) -> float:
         """What a hold takes of a processor, in the mean."""
-        awake, asleep = (sum(n for _, _, n in each) for each in (self.holds, self.asleep))
-        return self.hold_ns if not asleep else usedholds.mean(self.holds) * awake / (awake + asleep)
+        often = [sum(n for _, _, n in each) for each in (self.holds, self.asleep)]
+        ran = usedholds.mean(self.holds) * often[0]
+        ran += self.runs * usedholds.mean(self.asleep) * often[1]
+        return self.hold_ns if not self.asleep else ran / sum(often)
 
     def trace(self) -> str:
         """The text that papers/workloads/replay.cpp reads."""
         lines = ["syncopate-trace 3"]
         lines += [f"hold {low} {high} {count}" for low, high, count in self.holds]
         lines += [f"asleep {low} {high} {count}" for low, high, count in self.asleep]
+        lines.append(f"runs {round(1000 * self.runs)}")
         for thread in self.threads:
             chance = round(thread.away_chance * 1e6)
             lines.append(f"thread {thread.outside_ns:.1f} {chance} {thread.away_ns:.1f}")
@@ -148,6 +153,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         contended=contended,
         holds=holds.awake,
         asleep=holds.asleep,
+        runs=_runs(analysis, group, acquisitions, holds, threads, assumptions),
         hold_ns=holds.mean_ns,
         members=members,
         threads=threads,
@@ -202,6 +208,35 @@ def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
             spent[row.thread].releases += row.waits
             spent[row.thread].releasing += row.waits * usedholds.mean(usual)
     return spent
+
+
+def _runs(
+    analysis: Analysis,
+    group: Group,
+    acquisitions: int,
+    holds: usedholds.Holds,
+    threads: list[ThreadUse],
+    assumptions: list[str],
+) -> float:
+    """Of the holds in which threads sleep, the part in which they run: their processor time, where
+    the work between sections was measured, so that what is left of it is that of sections."""
+    asleep = holds.mean_ns - holds.awake_ns
+    if not asleep or not any(each.lengths for each in threads):
+        return 0.0
+    spent, costs = _spent(analysis, group), _costs(analysis, group)
+    spins = analysis.record.header.wait in SPINNING
+    users = [t for t in analysis.threads if spent[t].seen()]
+    if not all(analysis.threads[t].cpu_ns for t in users):
+        return 0.0
+    ran = sum(_running(analysis, t, spent[t], spins, costs, 0.0) for t in users)
+    outside = sum(each.outside_ns for each in threads) / len(threads)
+    inside = ran / acquisitions - outside
+    runs = min(1.0, max(0.0, (inside - holds.awake_ns) / asleep))
+    assumptions.append(
+        f"of the sections in which it sleeps a thread runs for {percent(runs)}, as its processor"
+        " time leaves"
+    )
+    return runs
 
 
 def _reads(group: Group, assumptions: list[str]) -> int:

@@ -60,8 +60,8 @@ def _holds(awake: Buckets, asleep: Buckets, assumptions: list[str]) -> Holds:
             "the sections" if not awake else f"{percent(1 - part)} of the sections, the longest,"
         )
         assumptions.append(
-            f"in {which} the thread sleeps, or waits for input or output, all the while: that takes"
-            " no processor, and is no slower beside others' (of one disk it may be)"
+            f"in {which} the thread sleeps, or waits for input or output: that takes no processor,"
+            " and is no slower beside others' (of one disk it may be)"
         )
     return Holds(awake, asleep, mean(awake + asleep), part * mean(awake))
 

@@ -142,6 +142,23 @@ def test_holds_that_sleep_take_no_processor(tmp_path):
     assert not any("sleeps" in line for line in awake.assumptions)
 
 
+@pytest.mark.parametrize(("cpu", "runs"), [(2_000_000, 0.5), (400_000, 0.0), (90_000_000, 1.0)])
+def test_what_sections_run_before_they_sleep(tmp_path, cpu, runs):
+    """Of 2,500 ns of a processor for each of 800 sections, 500 are work between two; all holds
+    sleep, and take 4,000 each."""
+    builder = RecordBuilder(end=200_000_000)
+    lock = builder.lock(0x1000, acquisitions=800, holds=[4_000] * 99)
+    thread = builder.thread(11, cpu=cpu)
+    builder.row(thread, lock, 1, [1])
+    builder.holder(thread, lock, 50, [0, 0, 50])
+    builder.gaps(thread, lock, INSIDE, [4_000] * 50)
+    builder.gaps(thread, lock, OUTSIDE, [500] * 50)
+    use = use_of(builder, tmp_path)
+    assert use.runs == pytest.approx(runs, abs=0.01)
+    assert use.awake_ns() == pytest.approx(runs * 4_000, rel=0.01)
+    assert f"\nruns {round(1000 * use.runs)}\n" in use.trace()
+
+
 def test_who_waits_for_another_lock_inside_is_not_asleep(tmp_path):
     """That wait does not go on beside others'."""
     use = use_of(sleepers([20], inside=5), tmp_path, "0x1000")

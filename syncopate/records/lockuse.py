@@ -27,6 +27,7 @@ from syncopate.records.recordformat import (
     SIDE_COUNTS,
     SPINLOCK,
     Row,
+    name_of_recorder,
 )
 
 ALIKE = 4  # threads that wait as often, within this factor, play one role
@@ -126,11 +127,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     """What the record says of these locks. A Failure when it has no holds."""
     samples = sum(lock.hold_samples for lock in group.locks)
     if not samples:
-        raise Failure(
-            f"{analysis.record.path}: no hold of '{group.name.text}' was measured; record again,"
-            " longer: `syncopate record -- PROGRAM` samples one hold in 16, then in 256",
-            FAILED,
-        )
+        raise Failure(f"{analysis.record.path}: {_without_holds(analysis, group)}", FAILED)
     assumptions = [
         "a section's length and the work outside take as long on the other machine",
     ]
@@ -162,6 +159,22 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         reads=_reads(group, assumptions),
         under=lockbounds.under(analysis, group, assumptions),
         most=lockbounds.most(analysis, group, acquisitions, assumptions),
+    )
+
+
+def _without_holds(analysis: Analysis, group: Group) -> str:
+    """Why no hold of it is known, and what helps, if anything does."""
+    unseen = f"how long '{group.name.text}' is held "
+    recorder = name_of_recorder(analysis.record.header.recorder)
+    if recorder == "jvm":
+        return unseen + "a Java VM does not tell"
+    if recorder == "kernel":
+        return unseen + "is not seen from the kernel; without --kernel, of pthread's locks"
+    if not usedholds.taken(group):
+        return unseen + "is not seen of such locks, only who waits for them"
+    return (
+        f"no hold of '{group.name.text}' was measured; record again, longer:"
+        " `syncopate record -- PROGRAM` samples one hold in 16, then in 256"
     )
 
 

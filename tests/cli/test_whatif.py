@@ -403,12 +403,24 @@ def test_unknown_lock_lists_those_that_waited(tmp_path):
         use_of(two_threads(), tmp_path, "cache")
 
 
-def test_record_without_holds_says_how_to_get_them(tmp_path):
+@pytest.mark.parametrize(
+    ("recorder", "acquisitions", "said"),
+    [
+        (0, 5, "no hold of '0x1000' was measured; record again, longer"),
+        (0, 0, "how long '0x1000' is held is not seen of such locks, only who waits"),
+        (1, 0, "is not seen from the kernel; without --kernel, of pthread's locks"),
+        (2, 0, "how long '0x1000' is held a Java VM does not tell"),
+    ],
+)
+def test_record_without_holds_says_how_to_get_them(tmp_path, recorder, acquisitions, said):
+    """If that is possible: as a longer record of what is never seen is not."""
     builder = RecordBuilder()
-    builder.lock(0x1000, acquisitions=5)
-    builder.thread(11)
-    with pytest.raises(Failure, match="no hold of '0x1000' was measured; record again"):
+    builder.recorder = recorder
+    lock = builder.lock(0x1000, acquisitions=acquisitions)
+    builder.row(builder.thread(11), lock, 1, [1000] * 20)
+    with pytest.raises(Failure) as failed:
         use_of(builder, tmp_path)
+    assert said in str(failed.value)
 
 
 @pytest.mark.parametrize(

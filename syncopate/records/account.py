@@ -66,6 +66,10 @@ class Part(NamedTuple):
     ns: int
 
 
+BETWEEN_REGIONS = (  # instead, of an OpenMP program's threads
+    "asleep at futexes that are not recorded, by looks at them: as threads of a team do between"
+    " parallel regions, or at locks that are none of OpenMP's; `record --kernel` tells"
+)
 AT_BARRIERS = {"turn": "turns (`ordered`)", "tasks": "tasks"}  # counted with barriers
 WHAT = {
     "locks": "waiting for locks",
@@ -308,6 +312,8 @@ def lines(results: dict) -> list[str]:
 
 
 def _what(state: str, results: dict) -> str:
+    if state == "unseen_futex" and results["process"]["only_openmp"]:
+        return BETWEEN_REGIONS
     seen = {lock["object"] for lock in results.get("locks", ())} if state == "barrier" else ()
     also = [text for each, text in AT_BARRIERS.items() if each in seen]
     if state in ("running", "spinning"):

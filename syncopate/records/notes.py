@@ -283,7 +283,8 @@ class Notes:
             return []
         return [
             f"OpenMP: its run-time ({runtime}) waits at futexes of its own; `syncopate record"
-            " --omp` tells at which barriers, tasks and locks"
+            " --omp` tells at which barriers, tasks and locks; the rest is mostly threads of a team"
+            " that wait for the next parallel region"
         ]
 
     def _regions(self) -> list[str]:

@@ -81,6 +81,15 @@ def test_what_threads_sleep_at_futexes_that_are_not_recorded(tmp_path, looks, ms
     assert said == ms // 400 * own
 
 
+@pytest.mark.parametrize("only_openmp", [True, False])
+def test_threads_of_a_team_sleep_between_its_regions(tmp_path, only_openmp):
+    builder = a_second(looks=(100, 40), flags=1 | 1024 * only_openmp)
+    builder.thread(100, cpu=10_000_000)
+    said = " ".join(account.lines(results_of(builder, tmp_path)))
+    assert ("do between parallel regions" in said) == only_openmp
+    assert ("the C library's own locks (of streams" in said) != only_openmp
+
+
 @pytest.mark.parametrize(
     ("library", "told"),
     [("libgomp.so.1.0.0", "libgomp"), ("libgomp-a34b3233.so.1", "libgomp"),

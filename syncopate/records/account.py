@@ -81,7 +81,7 @@ WHAT = {
     "semaphore": "waiting for semaphores that other threads, or processes, post",
     "join": "waiting for threads to end",
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
-    "spinning": "spinning until memory changes",
+    "spinning": "spinning until memory changes, or for a time",
     "running": "running: working, or spinning in code that is not recorded",
     "runnable": "able to run, but without a processor",
     "io": "blocked in input and output, or until there is some",
@@ -101,7 +101,6 @@ WHAT = {
     " ...), or blocked in page faults",
     "unexplained": "unexplained",
 }
-SAMPLED = "running: working, or spinning in ways that are not recognized"  # where samples tell more
 
 
 class Account:
@@ -317,9 +316,20 @@ def _what(state: str, results: dict) -> str:
     seen = {lock["object"] for lock in results.get("locks", ())} if state == "barrier" else ()
     also = [text for each, text in AT_BARRIERS.items() if each in seen]
     if state in ("running", "spinning"):
-        what = SAMPLED if state == "running" and results.get("cpu_samples") else WHAT[state]
-        return what + cpusamples.where(results, state)
+        return (WHAT[state] if state == "spinning" else _running(results)) + cpusamples.where(
+            results, state
+        )
     return WHAT[state] + "".join(f", and for {text}" for text in also)
+
+
+def _running(results: dict) -> str:
+    """What threads did that ran, as far as it is known where."""
+    samples = results.get("cpu_samples")
+    if not samples:
+        return WHAT["running"]
+    if samples["unread"] >= cpusamples.MANY * samples["count"]:
+        return "running: working, or spinning: its code, or much of it, cannot be read here"
+    return "running: working, or spinning in ways that are not recognized"
 
 
 def perhaps_other(results: dict) -> str:

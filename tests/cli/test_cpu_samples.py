@@ -85,7 +85,8 @@ def test_a_lock_of_the_programs_own_that_spins_is_named(busy, tmp_path, way):
     text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
     assert f"most of it at {way} at <stdin>:{at}, beside any that spin otherwise" in text
     assert re.search(
-        rf"spinning until memory changes; of \d+ CPU samples [\d.]+ % at {way} at", text
+        rf"spinning until memory changes, or for a time; of \d+ CPU samples [\d.]+ % at {way} at",
+        text,
     )
     assert "spinning is, where its code is recognized" in text
 
@@ -113,6 +114,21 @@ def test_what_works_does_not_spin(busy, tmp_path):
     text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
     assert "perhaps to locks of its own" not in text
     assert re.search(r"not recognized; of \d+ CPU samples [\d.]+ % in works", text)
+
+
+@needs_objdump
+@needs_kernel
+def test_of_code_that_cannot_be_read_it_is_said_and_a_bundle_has_it(busy, tmp_path):
+    gone = tmp_path / "gone"
+    shutil.copy(busy, gone)
+    recorded([gone, "polls"], tmp_path / "r")
+    assert run_cli("report", "--bundle", tmp_path / "bundle", tmp_path / "r").returncode == 0
+    gone.unlink()
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert "or spinning: its code, or much of it, cannot be read here" in text
+    assert "spinning until" not in text
+    text = " ".join(run_cli("report", tmp_path / "bundle").stdout.split())
+    assert "most of it at polls at <stdin>:" in text and "cannot be read" not in text
 
 
 def planted(folder, program, samples) -> dict:

@@ -76,7 +76,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     waits_are_said = not WAITS_ARE_SAID.isdisjoint(told)
     meant = holdlengths.may_be_meant(told, facts)
     is_open = bool(causes.open_waits(lock, results))
-    most = None if is_open or "gate" in told else gain_at_most(lock, results)
+    is_unknown = is_open or "gate" in told or _mostly_in_vain(lock)
+    most = None if is_unknown else gain_at_most(lock, results)
     if most is not None and most < HARDLY <= _spare(results):
         # There is nothing to gain; but elsewhere it may be otherwise.
         reasons = [each if BUSY_DO in each.do else each._replace(do="") for each in reasons]
@@ -89,7 +90,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "members": lock["members"],
         "cost": _cost(lock, results),
         "lost_share": lock["lost_share"],
-        "gain": _gain(most, told, results, meant),
+        "gain": _gain(most, told, lock, results, meant),
         "may_be_meant": meant,
         "gain_at_most": most,
         "causes": told,
@@ -192,9 +193,17 @@ def gain_in_words(most: float | None, results: dict) -> str:
     return f"at most {up:.1f}x as fast, were nobody to wait for it and all else the same"
 
 
-def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> str:
+def _mostly_in_vain(lock: dict) -> bool:
+    """Whether most waits ended without it: were there none, threads would do more than they did."""
+    waits = sum(each["count"] for each in lockfigures.lost_waits(lock))
+    return lock["in_vain"] > lockfigures.MOSTLY * waits
+
+
+def _gain(most: float | None, told: list[str], lock: dict, results: dict, meant: bool) -> str:
     if "gate" in told:
         return "not known; nothing, if those who wait have no work meanwhile"
+    if "open" not in told and _mostly_in_vain(lock):
+        return "not known: most waits ended without it, and with it there would be more to do"
     words = gain_in_words(most, results)
     if meant and words and most >= HARDLY:
         words += "; nothing, if those who wait have no work meanwhile"

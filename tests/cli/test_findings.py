@@ -318,6 +318,18 @@ def test_writers_that_readers_keep_out(tmp_path, taken, starved):
         assert found["do"][0].startswith("let writers go first")
 
 
+@pytest.mark.parametrize(("in_vain", "is_known"), [(10, True), (41, False)])
+def test_no_gain_is_told_of_waits_that_mostly_end_in_vain(tmp_path, in_vain, is_known):
+    """Threads that give up do nothing with the lock; were nobody to wait, they would."""
+    of = Planted(cpu=100 * MS)
+    lock = of.lock([5 * MS] * 66)
+    of.waits(lock, 5 * MS)
+    of.builder.in_vain(of.threads[0], lock, in_vain)
+    (found,) = of.findings(tmp_path)
+    assert (found["gain_at_most"] is not None) == is_known
+    assert found["gain"].startswith("not known: most waits ended without it") != is_known
+
+
 @pytest.mark.parametrize("recorder", [0, 1])
 def test_waits_in_vain_have_taken_nothing(tmp_path, recorder):
     """Of 80 waits 60 end by their time limits: the other 20 have held it one after the other."""

@@ -9,6 +9,7 @@ FONT = "font-family:'DejaVu Sans',sans-serif"
 def smaller(svg: str) -> str:
     """The same picture in fewer bytes."""
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = svg.replace(' version="1.1"', "").replace(' type="text/css"', "")  # as it is without
     svg = re.sub(r"(\d+\.\d)\d+", r"\1", svg)
     svg = re.sub(r"(\d)\.0(?=\D)", r"\1", svg)
     names: dict[str, str] = {}

@@ -24,6 +24,7 @@ def test_what_is_seen_stays():
     small = smallsvg.smaller(SVG)
     root = ElementTree.fromstring(small)
     assert len(small) < len(SVG) * 0.85
+    assert "<style>" in small
     names = {each.get("id") for each in root.iter() if each.get("id")}
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', small))
     assert names == used and len(names) == 2

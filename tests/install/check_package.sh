@@ -24,7 +24,7 @@ twice=$(find "$work/root" -type f -size +100k -exec sha256sum {} + | sort | uniq
 [ -z "$twice" ] || fail "these are the same: $twice"
 find "$work/root" -type f | while read -r file; do
   head -c 4 "$file" | grep -q ELF || continue
-  objdump -p "$file" | sed -n 's/^ *R[UNPATH]*  *//p' | tr : '\n' | grep -v '^$\|^[$]ORIGIN' |
+  readelf -d "$file" | sed -n 's/.*PATH).*\[\(.*\)\]$/\1/p' | tr : '\n' | grep -v '^$\|^[$]ORIGIN' |
     sed "s|^|${file#"$work/root"} searches |"
 done >"$work/searches"
 [ ! -s "$work/searches" ] || fail "$(cat "$work/searches")"

@@ -21,6 +21,7 @@ fail() {
 }
 wheel=$("$source/scripts/package/wheel.sh" "$folder" aarch64)
 "$source/scripts/package/portable_deb.sh" "$wheel" "$folder" >"$work/package"
+"$source/tests/install/check_package.sh" "$(tail -1 "$work/package")" "$(cd "$source" && pwd)"
 dpkg-deb --field "$(tail -1 "$work/package")" Architecture | grep -qx arm64 || fail "no arm64 package"
 python3 -m zipfile -e "$wheel" "$work/wheel"
 library=$work/wheel/syncopate/_native/lib/libsyncopate-pthread.so.0

@@ -59,12 +59,13 @@ IN_ANOTHER_PLACE = " at "  # than another variable of that name: what follows th
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
+THREADS_BEGIN = "start_thread"
 STARTERS = {
     "_start",
     "__libc_start_main",
     "__libc_start_main_impl",
     "__libc_start_call_main",
-    "start_thread",
+    THREADS_BEGIN,
     "clone",
     "clone3",
     "__clone",
@@ -108,7 +109,17 @@ def wrapper_frames(frames: Sequence[Frame]) -> int:
         if not is_wrapper(frame.function):
             return index
         outermost = index
-    return outermost
+    return outermost or _until_a_thread_begins(frames)
+
+
+def _until_a_thread_begins(frames: Sequence[Frame]) -> int:
+    """The same where it waits in the C library alone, for its creator; 0: it does not."""
+    for index, frame in enumerate(frames):
+        if frame.module != frames[0].module or not is_runtime(frame.module):
+            return 0
+        if frame.function == THREADS_BEGIN:
+            return index
+    return 0
 
 
 def telling(frames: Sequence[Frame]) -> Frame | None:

@@ -277,6 +277,21 @@ def test_telling_frame_of_wrappers_only():
     assert telling([]) is None
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_lock_that_new_threads_wait_for_is_called_by_their_beginning(own):
+    """pthread_create keeps one where it sets something of the thread from outside."""
+    of_library = [
+        Frame("futex_wait", "../sysdeps/nptl/futex-internal.h", 146, "/usr/lib/libc.so.6", True),
+        Frame("__lll_lock_wait_private", "", 0, "/usr/lib/libc.so.6", False),
+        Frame("start_thread", "./nptl/pthread_create.c", 348, "/usr/lib/libc.so.6", False),
+        Frame("clone3", "", 0, "/usr/lib/libc.so.6", False),
+    ]
+    work = Frame("work", "/src/work.cpp", 5, "prog", False)
+    frames = [*of_library[:2], *([work] if own else []), *of_library[2:]]
+    assert telling(frames) == (work if own else of_library[2])
+    assert telling(of_library[:2]) == of_library[0]
+
+
 TAIL = """
 #include <pthread.h>
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

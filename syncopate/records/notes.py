@@ -179,6 +179,11 @@ class Notes:
                 "a JVM: its monitors are among the condition variables, Java's code has no names;"
                 " `syncopate record` without --kernel tells of Java's own locks"
             )
+        if not self.of.record.maps():
+            notes.append(
+                "it had ended when its recorder was to read what it had mapped: places have no"
+                " names, and whether a futex is a mutex's, a semaphore's or of its own is not known"
+            )
         if header.lost_waits:
             notes.append(
                 f"{several(header.lost_waits, 'event')} (waits, beginnings and ends of threads)"

@@ -331,6 +331,7 @@ WORKERS = """
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <unistd.h>
 static sem_t tasks;
 static int pending = 1, rounds = 300;
 static void* work(void* unused) {
@@ -351,8 +352,10 @@ int main(void) {
     if (CPU_ISSET(i, &one) && found++) CPU_CLR(i, &one);
   sched_setaffinity(0, sizeof one, &one);  // who posts is not done before others run
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, work, 0);
+  usleep(200000);  // or it may have ended before the recorder looks at what is mapped
   sem_post(&tasks);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+  usleep(200000);
   return 0;
 }
 """

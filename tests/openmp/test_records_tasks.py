@@ -10,13 +10,21 @@ SOURCE = """\
 static void work(unsigned rounds) {
   for (unsigned i = 0; i < rounds; i++) __asm__ volatile("" : "+r"(i));
 }
+static int came;  // of the others, ever
 static void make(int tasks) {
-  if (omp_get_thread_num() != 0) return;
+  static int rounds;
+  if (omp_get_thread_num() != 0) {
+    __atomic_add_fetch(&came, 1, __ATOMIC_RELEASE);
+    return;
+  }
   for (int i = 0; i < tasks; ++i) {
 #pragma omp task
     work(1000000);
   }
-  work(5000000);
+  ++rounds;
+  if (tasks == 0)  // however late the others come, they wait
+    while (__atomic_load_n(&came, __ATOMIC_ACQUIRE) < 2 * rounds) {}
+  work(tasks != 0 ? 5000000 : 50000000);
 }
 __attribute__((noinline)) static void met(int tasks) {
   make(tasks);

@@ -4,6 +4,10 @@
 // for: the next one of the same thread comes after that. So accesses take effect in the order in
 // which they were begun; what an access costs includes the queue for its line. Where they take time
 // to change hands, an access that takes one away is begun when the request has reached the line.
+//
+// Memory order (the tag stands at its site below)
+//   [H]  sequentially consistent: the threads of a machine are one of the host's, and so in order;
+//        between processes that share memory, this and the host's own order are all there is.
 #include "model/front/engine.h"
 
 #include "model/simulated/report/sections.h"
@@ -59,7 +63,7 @@ word read(address at, unsigned bytes) {
 }
 
 void write(address at, unsigned bytes, word value) {
-  // One OS thread: plain copies are atomic enough, and the compiler makes single moves of them.
+  // One OS thread of each process: the compiler makes single moves of these.
   switch (bytes) {
     case 1: *reinterpret_cast<volatile std::uint8_t*>(at) = static_cast<std::uint8_t>(value); break;
     case 2:
@@ -73,6 +77,32 @@ void write(address at, unsigned bytes, word value) {
       break;
     default: std::memcpy(reinterpret_cast<void*>(at), &value, sizeof value);
   }
+}
+
+// Another process may change it at the same moment, in memory that they share: so the exchange is
+// the host's own. Where the word is not as expected, `expected` is what was found.
+template <class Value>
+bool replace(address at, word& expected, word desired) {
+  auto found = static_cast<Value>(expected);
+  const bool replaced = __atomic_compare_exchange_n(reinterpret_cast<volatile Value*>(at), &found,
+                                                    static_cast<Value>(desired), false,
+                                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);  // [H]
+  if (!replaced) expected = found;
+  return replaced;
+}
+
+bool replace(address at, unsigned bytes, word& expected, word desired) {
+  switch (bytes) {
+    case 1: return replace<std::uint8_t>(at, expected, desired);
+    case 2: return replace<std::uint16_t>(at, expected, desired);
+    case 4: return replace<std::uint32_t>(at, expected, desired);
+    case 8: return replace<std::uint64_t>(at, expected, desired);
+    default: break;  // no host has it for all of these
+  }
+  const word found = read(at, bytes);
+  if (found == expected) write(at, bytes, desired);
+  else expected = found;
+  return found == expected;
 }
 
 word apply(operation what, word old, word operand) {
@@ -163,8 +193,9 @@ word modify(address at, unsigned bytes, operation what, word operand, std::memor
   thread& me = w.schedule.caller();
   modify_line(w, me, at, bytes, where);
   const touching_memory here(me);
-  const word old = read(at, bytes);
-  write(at, bytes, apply(what, old, operand));
+  word old = read(at, bytes);
+  while (!replace(at, bytes, old, apply(what, old, operand))) {
+  }
   return old;
 }
 
@@ -174,13 +205,7 @@ bool compare_exchange(address at, unsigned bytes, word& expected, word desired, 
   thread& me = w.schedule.caller();
   modify_line(w, me, at, bytes, where);
   const touching_memory here(me);
-  const word found = read(at, bytes);
-  if (found == expected) {
-    write(at, bytes, desired);
-    return true;
-  }
-  expected = found;
-  return false;
+  return replace(at, bytes, expected, desired);
 }
 
 void claim_order(address, int, claim, place) {}

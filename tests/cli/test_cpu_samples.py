@@ -38,14 +38,18 @@ __attribute__((noinline)) double works(void) {
   return all;
 }
 static const char* way;
+static pthread_spinlock_t librarys;
 static void* busy(void* nothing) {
   if (!strcmp(way, "own_lock")) own_lock();
   else if (!strcmp(way, "polls")) polls();
+  else if (!strcmp(way, "librarys")) pthread_spin_lock(&librarys);
   else while (atomic_load(&held)) works();
   return nothing;
 }
 int main(int count, char** words) {
   way = words[count - 1];
+  pthread_spin_init(&librarys, 0);
+  pthread_spin_lock(&librarys);
   pthread_t thread;
   pthread_create(&thread, 0, busy, 0);
   clockid_t clock;
@@ -55,7 +59,32 @@ int main(int count, char** words) {
     clock_gettime(clock, &ran);
   }
   atomic_store(&held, 0);
+  pthread_spin_unlock(&librarys);
   return pthread_join(thread, 0);
+}
+"""
+
+
+# One thread waits until the other, which has nothing to do, has used 400 ms of a processor.
+TEAM = r"""
+#include <omp.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static clockid_t clocks[2];
+int main(void) {
+#pragma omp parallel num_threads(2)
+  {
+    pthread_getcpuclockid(pthread_self(), &clocks[omp_get_thread_num()]);
+#pragma omp barrier
+    struct timespec ran = {0};  // it may sleep where others want its processor
+    for (int i = 0; i < 4000 && omp_get_thread_num() == 0 && ran.tv_nsec < 400000000; ++i) {
+      usleep(5000);
+      clock_gettime(clocks[1], &ran);
+      if (ran.tv_sec != 0) break;
+    }
+  }
+  return 0;
 }
 """
 
@@ -89,6 +118,24 @@ def test_a_lock_of_the_programs_own_that_spins_is_named(busy, tmp_path, way):
         text,
     )
     assert "spinning is, where its code is recognized" in text
+
+
+@needs_objdump
+@needs_kernel
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_what_others_wrote_spins_too(tmp_path, compiler):
+    """The C library's spin lock, and a run-time's threads that wait for one at work."""
+    spins = compile_c(BUSY, tmp_path / "busy", "-O2", "-pthread", compiler=compiler)
+    found, _ = recorded([spins, "librarys"], tmp_path / "r")
+    first = found["cpu_samples"]["places"][0]
+    assert "spin_lock" in first["function"] and "/libc." in first["module"]
+    assert first["spinning"] >= 0.9 * first["samples"] > 0
+    team = compile_c(TEAM, tmp_path / "team", "-O2", "-fopenmp", compiler=compiler)
+    always = ["env", "OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite", team]
+    found, _ = recorded(always, tmp_path / "of_team")
+    places = [each for each in found["cpu_samples"]["places"] if each["spinning"]]
+    assert places and all("omp.so" in each["module"] for each in places)
+    assert "spinning" in found["account"]["parts"]
 
 
 @needs_objdump

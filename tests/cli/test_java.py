@@ -256,14 +256,14 @@ def test_a_vm_that_only_begins_is_asked_again(java, tmp_path):
             process.communicate()
 
 
-LOSES_ITS_SOCKET = """
+# Answers how often it was asked, and whether its file was there each time.
+LIKE_A_VM = """
 import os, signal, socket, time
 path, asked = f"/tmp/.java_pid{os.getpid()}", []
 def quit(*_):
     asked.append(os.path.exists(f"/tmp/.attach_pid{os.getpid()}"))
 signal.signal(signal.SIGQUIT, quit)
-print("ready", flush=True)
-while len(asked) < 2: time.sleep(0.01)
+%s
 with socket.socket(socket.AF_UNIX) as listens:
     listens.bind(path)
     listens.listen()
@@ -272,46 +272,37 @@ with socket.socket(socket.AF_UNIX) as listens:
     to.recv(4096)
     to.sendall(repr(asked).encode())
 """
-
-
-def test_a_vm_that_loses_its_socket_is_asked_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(jvm, "ASKED_EVERY", 0.1)
-    with subprocess.Popen(
-        [PYTHON, "-c", LOSES_ITS_SOCKET], stdout=subprocess.PIPE, cwd=tmp_path
-    ) as process:
-        assert process.stdout.readline() == b"ready\n"
-        assert jvm.attach(process.pid, ["load"]) == "[True, True]"
-
-
+LOSES_ITS_SOCKET = """
+print("ready", flush=True)
+while len(asked) < 2: time.sleep(0.01)
+"""
 FINDS_A_SOCKET = """
-import os, signal, socket, time
-path = f"/tmp/.java_pid{os.getpid()}"
-asked = []
-signal.signal(signal.SIGQUIT, lambda *_: asked.append(1))
 with socket.socket(socket.AF_UNIX) as of_another:
     of_another.bind(path)  # which nobody listens at
 print("ready", flush=True)
 time.sleep(0.3)
 os.unlink(path)
 while not asked: time.sleep(0.01)
-with socket.socket(socket.AF_UNIX) as listens:
-    listens.bind(path)
-    listens.listen()
-    to = listens.accept()[0]
-    os.unlink(path)
-    to.recv(4096)
-    to.sendall(b"asked")
 """
 
 
-def test_a_socket_that_an_earlier_process_of_that_number_left_is_not_the_vms(tmp_path):
-    command = [PYTHON, "-c", FINDS_A_SOCKET]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+def answer_of(meanwhile, folder) -> str:
+    command = [PYTHON, "-c", LIKE_A_VM % meanwhile]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder) as process:
         try:
             assert process.stdout.readline() == b"ready\n"
-            assert jvm.attach(process.pid, ["load"]) == "asked"
+            return jvm.attach(process.pid, ["load"])
         finally:
             process.kill()
+
+
+def test_a_vm_that_loses_its_socket_is_asked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(jvm, "ASKED_EVERY", 0.1)
+    assert answer_of(LOSES_ITS_SOCKET, tmp_path) == "[True, True]"
+
+
+def test_a_socket_that_an_earlier_process_of_that_number_left_is_not_the_vms(tmp_path):
+    assert answer_of(FINDS_A_SOCKET, tmp_path).startswith("[True")
 
 
 def test_a_vm_that_ends_meanwhile_is_said_to_have_ended():

@@ -9,8 +9,8 @@ fail() {
   echo "$*" >&2
   exit 1
 }
-dpkg-deb -x "$1" "$work/root"
-native=$work/root/usr/lib/syncopate
+dpkg-deb -x "$1" "$work/unpacked"
+native=$work/unpacked/usr/lib/syncopate
 parts="lib/libsyncopate-pthread.so.0 lib/libsyncopate-openmp.so.0 lib/libsyncopate-jvm.so
   bin/syncopate-native bin/syncopate-names share/syncopate/locks.json share/syncopate/options.json"
 case $1 in
@@ -20,14 +20,14 @@ esac
 for part in $parts; do
   [ -e "$native/$part" ] || fail "$1 has no $part"
 done
-twice=$(find "$work/root" -type f -size +100k -exec sha256sum {} + | sort | uniq -Dw 64)
+twice=$(find "$work/unpacked" -type f -size +100k -exec sha256sum {} + | sort | uniq -Dw 64)
 [ -z "$twice" ] || fail "these are the same: $twice"
-find "$work/root" -type f | while read -r file; do
+find "$work/unpacked" -type f | while read -r file; do
   head -c 4 "$file" | grep -q ELF || continue
   readelf -d "$file" | sed -n 's/.*PATH).*\[\(.*\)\]$/\1/p' | tr : '\n' | grep -v '^$\|^[$]ORIGIN' |
-    sed "s|^|${file#"$work/root"} searches |"
+    sed "s|^|${file#"$work/unpacked"} searches |"
 done >"$work/searches"
 [ ! -s "$work/searches" ] || fail "$(cat "$work/searches")"
-if [ -n "${2:-}" ] && grep -rlF -e "$2" "$work/root" >"$work/names"; then
+if [ -n "${2:-}" ] && grep -rlF -e "$2" "$work/unpacked" >"$work/names"; then
   fail "these name $2, where the package was made: $(cat "$work/names")"
 fi

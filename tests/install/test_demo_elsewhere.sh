@@ -5,33 +5,14 @@
 # Usage: test_demo_elsewhere.sh SOURCE_DIR RELEASE
 set -eu
 source=$1 release=$2
-[ "$(id -u)" = 0 ] || { echo "this needs root's rights, for chroot" >&2; exit 1; }
-command -v debootstrap >/dev/null || { echo "this needs debootstrap" >&2; exit 1; }
-work=$(mktemp -d)
-system=$work/system clone=/home/clone
-leave() {
-  umount "$system/dev/shm" "$system/proc" 2>/dev/null || true
-  rm -rf --one-file-system "$work"
-}
-trap leave EXIT
-trap 'exit 1' INT TERM HUP
-fail() {
-  echo "$*" >&2
-  tail -40 "$work/said" >&2
-  exit 1
-}
+. "$source/tests/install/fresh_debian.sh"
 
-debootstrap --variant=minbase --include=make,git,ca-certificates "$release" "$system" \
-  >"$work/said" 2>&1 || fail "no $release from Debian"
-mount -t proc proc "$system/proc"
+make_system
 mount -t tmpfs tmpfs "$system/dev/shm"
-cp /etc/resolv.conf "$system/etc/"
-git clone -q "$source" "$system$clone"
 
 demo() { # COMMAND...: runs it in the system, with nothing of this environment
   begin=$(date +%s)
-  chroot "$system" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home "$@" </dev/null \
-    >"$work/said" 2>&1 || fail "$release: $* ended with $?"
+  in_system "$@"
   seconds=$(($(date +%s) - begin))
   grep -q '^What costs most' "$work/said" || fail "$release: no report"
   [ "$(grep -cE '^[248] +[0-9,]+ ' "$work/said")" = 3 ] || fail "$release: no table of speeds"

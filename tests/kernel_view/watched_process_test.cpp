@@ -43,6 +43,19 @@ void tell_stack(watched_process& seen, const char* function, std::uint32_t threa
   seen.stack(*e);
 }
 
+// At `object`, for a condition or a semaphore; woken at its end.
+wait_event wait_of(const watched_process& seen, std::uint32_t thread, std::uint64_t since,
+                   std::uint64_t end, std::uint32_t waker) {
+  wait_event e{};
+  e.head = {event_wait, seen.id(), thread, 1, end};
+  e.since = since;
+  e.address = object;
+  e.operation = in_private_memory | wait_bitset;
+  e.waker = waker;
+  e.woken = end;
+  return e;
+}
+
 class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
  protected:
   WatchedProcess() : seen_(static_cast<std::uint32_t>(::getpid()), 0, takers_) {
@@ -55,13 +68,9 @@ class WatchedProcess : public ::testing::TestWithParam<kind_of_object> {
   void waits(std::uint32_t thread, std::uint64_t at, bool has_its_stack, std::uint32_t waker = 1) {
     const std::uint64_t since = begin_ += 100 * millisecond;
     if (has_its_stack) tell_stack(seen_, GetParam().function, thread, since);
-    wait_event e{};
-    e.head = {event_wait, seen_.id(), thread, 1, since + 60 * millisecond};
-    e.since = since;
+    wait_event e = wait_of(seen_, thread, since, since + 60 * millisecond, waker);
     e.address = at;
-    e.operation = in_private_memory | wait_bitset;
-    e.waker = waker;
-    e.woken = waker != 0 ? e.head.time : 0;
+    if (waker == 0) e.woken = 0;
     seen_.wait(e);
   }
 
@@ -204,14 +213,7 @@ TEST(WatchedThreads, ThoseThatEndGiveTheirEntriesToLaterOnes) {
     for (std::uint32_t i = 0; i < at_once; ++i) {
       const auto thread = static_cast<std::uint32_t>(first + round * at_once + i);
       seen.thread_began({event_thread, seen.id(), thread, 1, now});
-      wait_event e{};
-      e.head = {event_wait, seen.id(), thread, 1, now + 2 * millisecond};
-      e.since = now + millisecond;
-      e.address = object;
-      e.operation = in_private_memory | wait_bitset;
-      e.waker = 1;
-      e.woken = e.head.time;
-      seen.wait(e);
+      seen.wait(wait_of(seen, thread, now + millisecond, now + 2 * millisecond, 1));
       exit_event ended{};
       ended.head = {event_exit, seen.id(), thread, 1, now + each_lived};
       ended.cpu_ns = each_ran;
@@ -244,13 +246,9 @@ TEST(WatchedThreads, ThoseThatHaveEndedAreNoTakersAnyLonger) {
   ASSERT_EQ(seen.begin(folder.path() / "record", false, now_ns()), 0);
   std::uint64_t now = now_ns();
   const auto waits = [&](std::uint32_t thread, std::uint32_t waker) {
-    wait_event e{};
-    e.head = {event_wait, seen.id(), thread, 1, now += millisecond};
-    e.since = now - millisecond / 2;
-    e.address = object;
+    now += millisecond;
+    wait_event e = wait_of(seen, thread, now - millisecond / 2, now, waker);
     e.operation = in_private_memory;
-    e.waker = waker;
-    e.woken = now;
     seen.wait(e);
   };
   for (std::uint32_t i = 0; i < 3000; ++i) waits(0x4000'0000 + i, 0);  // ids of no thread
@@ -275,13 +273,8 @@ TEST(WatchedSemaphores, OneForSeveralIsNoLock) {
     ASSERT_EQ(seen.begin(folder.path() / "record", false, now_ns()), 0);
     std::uint64_t now = now_ns();
     for (std::uint32_t i = 0; i < 100; ++i) {
-      wait_event e{};
-      e.head = {event_wait, seen.id(), self + i % 3, 1, now += millisecond};
-      e.since = now - millisecond / 2;
-      e.address = object;
-      e.operation = in_private_memory | wait_bitset;
-      e.waker = self + (i + 1) % 3;
-      e.woken = now;
+      now += millisecond;
+      wait_event e = wait_of(seen, self + i % 3, now - millisecond / 2, now, self + (i + 1) % 3);
       e.flags = i == 50 ? flags : 0;
       if (i == 0) tell_stack(seen, "sem_wait", self, e.since);
       seen.wait(e);

@@ -9,8 +9,8 @@
 //   --length   sections do so much of their work; the rest is gone
 //   --second   after each section, one of such length under another lock, common to all threads
 //   --rest     in so many of a thousand cases a thread sleeps --rest-ns after a section
-//   --signal   every so many sections a thread wakes one that waits at a condition of the lock,
-//              which takes part again: at most half of the threads wait at a time
+//   --signal   every so many sections a thread wakes one that waits at a condition of the lock, or
+//              of another one, and waits there itself: at most half of the threads do at a time
 //   --first-works  the first thread works so much of --outside, the others all of it
 //
 // Work is an amount (steps of a chain of multiplications), not a time, so that a thread that is
@@ -108,7 +108,7 @@ double draw(random_numbers& random, double mean, const std::string& named) {
 struct alignas(128) shared_lock {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-  long waiting = 0;
+  std::atomic<long> waiting{0};
   std::uint64_t sections = 0;
 };
 
@@ -123,6 +123,7 @@ struct program {
   shared_lock second;
   std::vector<worker> workers;
   std::atomic<bool> stop{false};
+  std::atomic<long> waiting{0};  // at conditions of all locks
 
   explicit program(const options& given)
       : o(given),
@@ -135,11 +136,20 @@ struct program {
 
   void signal_and_wait(shared_lock& of, worker& me) {
     if (o.signal == 0 || me.sections % static_cast<std::uint64_t>(o.signal) != 0) return;
+    wake_one(of);
+    if (2 * ++waiting <= o.threads && !stop.load()) {
+      ++of.waiting;
+      pthread_cond_wait(&of.changed, &of.lock);
+      --of.waiting;
+    }
+    --waiting;
+  }
+
+  void wake_one(shared_lock& of) {
+    if (of.waiting == 0)
+      for (shared_lock& each : locks)
+        if (each.waiting != 0) return void(pthread_cond_signal(&each.changed));
     pthread_cond_signal(&of.changed);
-    if (2 * (of.waiting + 1) > o.threads || stop.load()) return;
-    ++of.waiting;
-    pthread_cond_wait(&of.changed, &of.lock);
-    --of.waiting;
   }
 
   void section(random_numbers& random, worker& me) {

@@ -21,7 +21,6 @@ changes on virtual machines; a barrier can be faster (include/syncopate/barriers
 import argparse
 import json
 import os
-import re
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -29,10 +28,13 @@ from pathlib import Path
 from interleaved import foreign_load, provenance
 from openmp_compare import CONFIGURATIONS, add_common, look_for, measure, median
 
+from syncopate.base import compactjson
+
 CONSTRUCTS = ("PARALLEL", "FOR", "BARRIER", "SINGLE", "CRITICAL", "LOCK", "REDUCTION")
 YARDSTICK = "TWO_FLAGS"
 LATE = "LATE"
 MOST_WHILE_LATE = 0.05  # processors
+DIGITS = 4  # that are kept of what is measured
 
 # At 2 threads: (construct, ours, compared with, at most this ratio)
 GOALS = [
@@ -215,9 +217,8 @@ def keep(path: Path, name, found, options):
     if options.more and name in parts:
         extend(parts[name], rounds, measured)
     parts[name] = {"measured": measured, "configurations": rounds}
-    text = json.dumps(dict(sorted(parts.items())), indent=1)
-    rows = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
-    path.write_text(rows + "\n", encoding="utf-8")
+    kept = compactjson.rounded(dict(sorted(parts.items())), DIGITS)
+    path.write_text(compactjson.lines(kept), encoding="utf-8")
 
 
 def main():

@@ -44,6 +44,7 @@ BASE = "futex"
 QUIET = 0.5  # load at most
 SECONDS = 120  # no run takes a tenth of it
 SWAPS = ("auto", "tatas", "mcs")
+KEPT = ("program", "threads", "change", "recorded", "before", "predicted", "measured")
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,8 @@ def row(case: Case, answer: whatif.Answer, gains: list[float]) -> dict:
         "program": case.name,
         "threads": answer.threads,
         "change": answer.what,
+        "recorded": round(answer.recorded),
+        "before": round(answer.before),
         "predicted": answer.gain,
         "measured": middle,
         "low": ordered[len(ordered) // 4],
@@ -201,6 +204,13 @@ def table(rows: list[dict]) -> str:
             f"  {each['error']:+.0%}"
         )
     return "\n".join(lines)
+
+
+def keep(o: argparse.Namespace, rows: list[dict]) -> None:
+    """Writes what `whatif` and its test read of the changes."""
+    kept = [{name: each[name] for name in KEPT} for each in rows]
+    result = {"machine": o.machine, "rounds": o.rounds, "rows": kept}
+    o.output.write_text(compactjson.tables(compactjson.rounded(result, 4)), encoding="utf-8")
 
 
 def options() -> argparse.Namespace:
@@ -272,8 +282,7 @@ def main() -> int:
         f" load {os.getloadavg()[0]:.1f}"
     )
     if o.output:
-        result = {"machine": o.machine, "rounds": o.rounds, "rows": rows}
-        o.output.write_text(compactjson.tables(result), encoding="utf-8")
+        keep(o, rows)
     return 0
 
 

@@ -71,7 +71,7 @@ function(syncopate_target_machine target machine)
     if(TARGET syncopate-gcc)
       target_compile_options(${target} PRIVATE -fplugin=$<TARGET_FILE:syncopate-gcc>
         -DSYNCOPATE_STRUCTS_SEEN)
-      add_dependencies(${target} syncopate-gcc)
+      add_dependencies(${target} syncopate-gcc-linked)
     endif()
   endif()
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -26,10 +26,20 @@ endfunction()
 function(syncopate_product target)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${SYNCOPATE_PRODUCTS_DIR}/bin"
-    LIBRARY_OUTPUT_DIRECTORY "${SYNCOPATE_PRODUCTS_DIR}/lib"
-    BUILD_RPATH_USE_ORIGIN ON
-    INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    LIBRARY_OUTPUT_DIRECTORY "${SYNCOPATE_PRODUCTS_DIR}/lib")
+  syncopate_product_searches(${target} "..")
   syncopate_portable(${target})
+endfunction()
+
+# Where a product, UP from the prefix, looks for libraries: the same in the build as when installed.
+# Else CMake makes room for the second path by colons behind the first, and an empty path is the
+# folder in which a user happens to be.
+function(syncopate_product_searches target up)
+  set(searches "\$ORIGIN/${up}/lib" "\$ORIGIN/${up}/${CMAKE_INSTALL_LIBDIR}")
+  list(REMOVE_DUPLICATES searches)
+  set_target_properties(${target} PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "${searches}")
 endfunction()
 
 # In a build for other machines: what an older C library lacks.

@@ -90,14 +90,15 @@ function(syncopate_find_python result)
   endif()
 endfunction()
 
-# Adds the calling folder's pytest files as one ctest, and those marked `long` as another one.
+# Adds the calling folder's pytest files as one ctest, and those marked `long`, or half of those
+# marked `crossed`, as another one.
 function(syncopate_pytest_folder name)
   file(GLOB sources CONFIGURE_DEPENDS test_*.py)
   if(NOT sources)
     return()
   endif()
   syncopate_find_python(python)
-  set(command "${python}" -m pytest -q -p left_processes -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
+  set(command "${python}" -m pytest -q -p left_processes -p crossed -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
       --rootdir "${PROJECT_SOURCE_DIR}" ${sources})
   set(environment
     "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}"
@@ -113,7 +114,7 @@ function(syncopate_pytest_folder name)
   set(any_long FALSE)
   foreach(source IN LISTS sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-    file(STRINGS "${source}" marks REGEX "pytest\\.mark\\.long")
+    file(STRINGS "${source}" marks REGEX "pytest\\.mark\\.(long|crossed)")
     if(marks)
       set(any_long TRUE)
     endif()

@@ -63,6 +63,7 @@ seen_holder holder_of(JNIEnv* env, jobject monitor) {
   seen_holder found;
   jvmtiMonitorUsage usage{};
   if (tools->GetObjectMonitorUsage(monitor, &usage) == JVMTI_ERROR_NONE) {
+    const inner_frame frame(env);
     if (usage.owner != nullptr) {
       found.thread = kernel_id(env, usage.owner);
       if (found.thread != 0) found.stack = stack_of(usage.owner);
@@ -101,6 +102,7 @@ void note_carriers(JNIEnv* env) {
   jint count = 0;
   jthread* threads = nullptr;
   if (tools->GetAllThreads(&count, &threads) != JVMTI_ERROR_NONE) return;
+  const inner_frame frame(env);
   for (jint i = 0; i < count; ++i) {
     note_carrier(env, threads[i]);
     env->DeleteLocalRef(threads[i]);

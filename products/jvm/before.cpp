@@ -163,6 +163,7 @@ jclass class_with(JNIEnv* env, jint hash) {
   jint count = 0;
   jclass *all = nullptr, found = nullptr;
   if (tools->GetLoadedClasses(&count, &all) != JVMTI_ERROR_NONE) return nullptr;
+  const inner_frame frame(env);
   for (jint i = 0; i < count; ++i) {
     jint its = 0;
     const bool is_it =
@@ -255,13 +256,12 @@ void tell_all(JNIEnv* env, const std::vector<jthread>& threads, bool sees_parks)
 }  // namespace
 
 void tell_waits_before(JNIEnv* env, bool sees_parks) {
-  constexpr jint own_references = 64;
   jthread self = nullptr;
   jint count = 0;
   jthread* found = nullptr;
   if (tools->GetCurrentThread(&self) != JVMTI_ERROR_NONE ||
       tools->GetAllThreads(&count, &found) != JVMTI_ERROR_NONE ||
-      env->PushLocalFrame(count + own_references) != 0)
+      env->PushLocalFrame(count + inner_frame::references) != 0)
     return env->ExceptionClear();
   {
     const std::scoped_lock lock(table_lock);

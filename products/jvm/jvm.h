@@ -23,6 +23,27 @@ extern jvmtiEnv* tools;
 extern const record::telling* recorder;  // the process's own, or ours
 extern std::atomic<bool> recording;
 
+// A frame of local references within that of those that JVMTI has returned, as many as it likes: a
+// VM that checks native code (-Xcheck:jni) warns of more in one frame than were asked for. Those of
+// the outer frame are to be deleted within this one.
+class inner_frame {
+ public:
+  explicit inner_frame(JNIEnv* env) : env_(env), is_there_(env->PushLocalFrame(references) == 0) {
+    if (!is_there_) env->ExceptionClear();
+  }
+  inner_frame(const inner_frame&) = delete;
+  inner_frame& operator=(const inner_frame&) = delete;
+  ~inner_frame() {
+    if (is_there_) env_->PopLocalFrame(nullptr);
+  }
+
+  static constexpr jint references = 64;  // that a function here may make
+
+ private:
+  JNIEnv* env_;
+  bool is_there_;
+};
+
 // Kernel thread id of a Java thread; 0: not known, as of one that has not run since the agent is
 // here, in a VM that does not describe itself as HotSpot does.
 std::uint32_t kernel_id(JNIEnv*, jthread);

@@ -2,6 +2,7 @@
 //
 // Memory order (each tag stands at its site below)
 //   [C]  release store when the settings are read, acquire load: who finds them read sees them.
+//   [J]  relaxed: who sees it late asks, and is told the same.
 //   [G]  relaxed: under the mutex `once`.
 
 #include "openmp/config.h"
@@ -18,12 +19,14 @@
 #include "base/modeled_program.h"
 #include "base/option.h"
 #include "openmp/recorded_end.h"
+#include "openmp/runtime/watcher.h"
 #include "openmp/teams/run_ahead.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
 
 constinit configuration config;
+constinit std::atomic<bool> syncopate_may_pass_all_on{true};
 
 namespace {
 
@@ -139,6 +142,14 @@ bool read_tasks() noexcept {
   return true;
 }
 
+// All waits are the runtime's. Returns whether they are to be recorded.
+bool record_by_runtime() noexcept {
+  config.barrier = nullptr;
+  config.lock = nullptr;
+  config.keep = config.tasks = false;
+  return is_on<option::record>();
+}
+
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
@@ -149,7 +160,8 @@ bool read_environment() noexcept {
   constexpr option common = option::wait;
   const char* const wait = setting<common>();
   if (wait != nullptr && !find_wait(variable_of(common), wait, wait, config.wait)) return false;
-  return read_barrier(wait) && read_lock(wait) && read_regions() && read_tasks();
+  return read_barrier(wait) && read_lock(wait) && read_regions() && read_tasks() &&
+         (!say_what_watches() || record_by_runtime());
 }
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
@@ -205,8 +217,9 @@ void begin() noexcept {
       tell_recorder_of_ends();
     }
   }
-  config.keeper.store(keeper_of_locks(), std::memory_order_release);  // [C]
-  config.read.store(true, std::memory_order_release);                 // [C]
+  syncopate_may_pass_all_on.store(!config.active, std::memory_order_relaxed);  // [J]
+  config.keeper.store(keeper_of_locks(), std::memory_order_release);           // [C]
+  config.read.store(true, std::memory_order_release);                          // [C]
 }
 
 [[gnu::destructor]] void end() { record::finish(); }

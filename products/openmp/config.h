@@ -39,6 +39,9 @@ struct configuration {
 // Read once, by the first call that needs it; then constant.
 extern constinit configuration config;
 
+// False once it is known that some calls are not passed on. Read by name in kmpc_fork.cpp.
+extern "C" [[gnu::visibility("hidden")]] constinit std::atomic<bool> syncopate_may_pass_all_on;
+
 // Safe in any thread at any time.
 void ensure_configured() noexcept;
 

@@ -27,6 +27,8 @@ DESTDIR=$root SYNCOPATE_INSTALL_PYTHON=/usr/bin/python3 cmake --install "$build"
   exit 1
 }
 
+# CMake leaves archives as they are; what they tell debuggers names this folder.
+find "$root" -name '*.a' -exec strip --strip-unneeded --enable-deterministic-archives {} +
 install -D -m 644 LICENSE "$root/usr/share/doc/syncopate/copyright"
 install -m 644 README.md "$root/usr/share/doc/syncopate/"
 cp -r --no-preserve=mode,ownership docs "$root/usr/share/doc/syncopate/docs"

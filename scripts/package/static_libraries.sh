@@ -65,7 +65,8 @@ make_libbpf() { # which needs elfutils' headers
 }
 
 make_hwloc() {
-  configured --enable-static --disable-shared --disable-io --disable-libudev \
+  configured --prefix=/usr --localstatedir=/var --runstatedir=/run \
+    --enable-static --disable-shared --disable-io --disable-libudev \
     --disable-libxml2 --disable-cairo --disable-plugin-ltdl
   made hwloc
   cp -r ../hwloc-*/include/hwloc ../hwloc-*/include/hwloc.h include/hwloc "$folder/include"

@@ -3,7 +3,7 @@
 // Source        POSIX.1-2024; where that leaves a result open, glibc (tests/posix/test_meaning.c).
 // Holders       EDEADLK for the writer who would wait for itself. That a reader does, as a writer,
 //               nobody knows: readers are counted, not noted.
-// Readers       EAGAIN where one more cannot be counted.
+// Readers       EAGAIN where one more cannot be counted, from a trylock too.
 // Times         looked at before anything else (times.h); a limit that comes here is valid.
 //
 // `Lock` and `Watch` are as for mutexes (mutex.h). Instantiated by the preload library
@@ -24,7 +24,8 @@ enum class side { read, write };
 // Elision as for mutexes; each side of a lock is a section of its own.
 template <class Lock>
 concept rwlock = requires(Lock l, side which, limit until) {
-  // Whether acquire() is preceded by one try_acquire(), as where that is the fast way.
+  // Whether acquire() is preceded by begin_acquire(which, until), as where that is the fast way:
+  // its first step, which returns whether the lock was free and is now held.
   { Lock::tries_first } -> std::convertible_to<bool>;
   { l.is_destroyed() } -> std::same_as<bool>;
   { l.writes() } -> std::same_as<bool>;  // the calling thread
@@ -83,6 +84,14 @@ struct nobody_watches_rwlock {
   void destroyed(Lock&) noexcept {}
 };
 
+namespace detail {
+template <class Lock>
+[[gnu::always_inline]] inline bool has_begun(Lock& l, side which, limit until) {
+  if constexpr (Lock::tries_first) return l.begin_acquire(which, until);
+  return false;
+}
+}  // namespace detail
+
 // Inline, so that `l` is no object in memory: its fields would be stored and loaded for each call.
 
 // pthread_rwlock_rdlock and wrlock, and the timed ones with a limit.
@@ -91,7 +100,7 @@ template <rwlock Lock, class Watch>
   if (l.is_destroyed()) w.uses_destroyed(l);
   if (l.enters_elided(which, until)) return 0;
   w.about_to_lock(l);
-  if (!Lock::tries_first || !l.try_acquire(which)) {
+  if (!detail::has_begun(l, which, until)) {
     if (l.writes()) return EDEADLK;
     if (which == side::read && l.is_full_of_readers()) return EAGAIN;
     if (!w.acquire(l, which, until)) return ETIMEDOUT;
@@ -109,7 +118,7 @@ template <rwlock Lock, class Watch>
   if (l.enters_elided_try(which)) return 0;
   const bool taken = l.try_acquire(which);
   w.tried(l, taken);
-  if (!taken) return EBUSY;
+  if (!taken) return which == side::read && l.is_full_of_readers() ? EAGAIN : EBUSY;
   l.note_holder(which);
   w.entered(l, which);
   return 0;

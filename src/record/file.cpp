@@ -189,6 +189,14 @@ void redact(char (&command)[size], const char (&executable)[of_path]) noexcept {
   if (any) std::memcpy(rest, instead, sizeof instead);
 }
 
+// What does not fit is cut, and the end says so: half an argument looks like a whole one.
+template <std::size_t size>
+void read_command(char (&command)[size]) noexcept {
+  constexpr char cut[] = "...";
+  if (sys::read_file("/proc/self/cmdline", command, size) == size)
+    std::memcpy(command + size - sizeof cut, cut, sizeof cut);
+}
+
 void fill_header(file_header& h) noexcept {
   timespec wall{};
   ::clock_gettime(CLOCK_REALTIME, &wall);
@@ -206,7 +214,7 @@ void fill_header(file_header& h) noexcept {
   h.processors = static_cast<std::uint32_t>(machine::processors());
   h.ticks_per_second = machine::ticks_per_second();
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
-  sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
+  read_command(h.command);
   const char* const asked = std::getenv("SYNCOPATE_REDACT");
   if (asked != nullptr && std::strcmp(asked, "0") != 0) redact(h.command, h.executable);
   publish(h.bytes_used, sizeof h);

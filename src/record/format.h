@@ -35,6 +35,9 @@ enum file_flag : std::uint32_t {
   only_openmp = 1024,
   // A signal ended the process, and the recorder beside it has seen that; last_ticks is when.
   killed = 2048,
+  // Of OpenMP's tasks some have functions whose begin and end are not seen: since then waits for
+  // tasks that a run-time of OpenMP runs are not in here.
+  task_waits_untold = 8192,
   replaced = 256,  // the process called exec, and what came before is all here; last_ticks is when
 };
 
@@ -52,7 +55,8 @@ struct file_header {  // 4,096 bytes
   char lock[32];                   // algorithm the program ran with, for example "auto"
   char wait[32];                   // waiting strategy, for example "spin_then_park"
   char executable[512];            // /proc/self/exe
-  char command[2048];              // /proc/self/cmdline, NUL-separated
+  char command[2048];              // /proc/self/cmdline, NUL-separated; of a longer one the
+                                   // beginning and "..."
   std::uint64_t capture_ticks;     // time spent capturing call stacks, all threads (approximate)
   char measured[1280];             // JSON that `syncopate record` adds: energy, processor time
   std::uint64_t ticks_per_second;  // measured at the start; the stamps above say it better, later

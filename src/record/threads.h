@@ -243,5 +243,9 @@ inline void end_wait_if_left(thread_state& t) noexcept {
 }
 // Ends a wait by failed trylocks that is under way (tries.cpp).
 void end_tries(thread_state&) noexcept;
+// A wait for a lock begins while some are. Since when the thread has tried for that one, where it
+// did nothing else until now: they are the beginning of the wait, and none in vain. Else they have
+// ended; 0.
+std::uint64_t tries_lead_to(thread_state&, std::uint32_t id) noexcept;
 
 }  // namespace syncopate::record

@@ -11,6 +11,9 @@ namespace syncopate::record {
 // After so long without a try the thread has given up.
 static std::uint64_t longest_pause() noexcept { return milliseconds(100); }
 
+// Who does nothing but try comes back within that.
+static std::uint64_t time_between_tries() noexcept { return milliseconds(1) / 50; }
+
 // The first attempts tell nothing: a thread that does other work between two is not waiting. One
 // that comes back within microseconds does nothing but try; then a longer pause between two is its
 // processor's loss, or a yield, and ends the wait only where it is very long.
@@ -23,7 +26,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   if (t == nullptr || t->told.start != 0) return;
   vain_tries& tries = t->tries;
   const std::uint64_t now = machine::ticks();
-  const std::uint64_t pause = tries.spins ? longest_pause() : milliseconds(1) / 50;
+  const std::uint64_t pause = tries.spins ? longest_pause() : time_between_tries();
   if (trying_for != object || now - tries.last > pause) {
     end_tries(*t);
     trying_for = object;
@@ -55,6 +58,19 @@ void end_tries(thread_state& t) noexcept {
   write_wait(t, t.tries.of);
   count_in_vain(t, t.tries.of.id);
   tell_closed(t);
+}
+
+std::uint64_t tries_lead_to(thread_state& t, std::uint32_t id) noexcept {
+  const bool goes_on = t.tries.spins && t.tries.of.id == id &&
+                       machine::ticks() - t.tries.last <= time_between_tries();
+  if (!goes_on) {
+    end_tries(t);
+    return 0;
+  }
+  trying_for = nullptr;
+  t.tries.spins = false;
+  tell_closed(t);
+  return t.tries.of.start;
 }
 
 void got_at_last(const void* object) noexcept {

@@ -83,10 +83,10 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
   if (!inside) return w;
   thread_state* t = this_thread();
   if (t == nullptr || t->told.start != 0) return w;
-  if (trying_for != nullptr) end_tries(*t);
+  w.id = known_id(id);
+  const std::uint64_t since = trying_for != nullptr ? tries_lead_to(*t, w.id) : 0;
   flush(*t);
   end_wait_if_left(*t);
-  w.id = known_id(id);
   w.holder = holder;
   w.kind = kind;
   w.start = machine::ticks();
@@ -97,6 +97,7 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
     // This overlaps with the wait; what it took is our cost, not blamed on the lock.
     w.start = machine::ticks();
   }
+  if (since != 0) w.start = since;
   const bool does_more = kind == wait_kind::barrier;  // of OpenMP's regions: the thread runs them
   tell_open(*t, w, from,
             does_more ? 0 : reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));

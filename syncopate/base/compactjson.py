@@ -83,13 +83,13 @@ def _unpacked(value: Any) -> Any:
     return {key: _unpacked(each) for key, each in value.items()}
 
 
-def rounded(value: Any) -> Any:
-    """The value, its numbers with DIGITS digits."""
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """The value, its numbers with so many digits."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
-    return [rounded(each) for each in value] if isinstance(value, list) else value
+        return {key: rounded(each, digits) for key, each in value.items()}
+    return [rounded(each, digits) for each in value] if isinstance(value, list) else value
 
 
 def _are_points(value: Any) -> bool:

@@ -59,8 +59,8 @@ tells of Java's own locks instead, unless --kernel is said as well.
 
 Then: syncopate report FILE
 
-Exit status: PROGRAM's own; 1 the record or the bundle cannot be written, 2 bad use, 126
-PROGRAM not executable, 127 PROGRAM not found.
+Exit status: PROGRAM's own; 1 the record cannot be written, or at the end the bundle, 2 bad use,
+126 PROGRAM not executable, 127 PROGRAM not found.
 """
 OPTIONS = {
     "--output": VALUE,

@@ -80,7 +80,7 @@ def _attack(
         mutant.runs += 1
         if result["verdict"] == "failed":
             mutant.caught_by = scenario.name
-        elif result["verdict"] == "bounded":
+        elif result["verdict"] == "bounded" or ", weakened: nothing" in result["output"]:
             mutant.bounded = bounded = True
         else:
             fewer = executions_of(result)

@@ -30,9 +30,10 @@ SECTIONS_BY_THREAD = 100
 MOST_SECTIONS = 400_000
 LEAST_SECTION_NS = 100.0  # of an empty one: what taking and releasing the lock takes
 TIME_SLICES = 10  # to replay by thread and processor when there are more threads
-# Within so much, either way, are nine of ten predicted gains of whatif_check.json in
-# papers/results/measured (tests/cli/test_whatif.py); the median is a fifth of it.
-MODEL_ERROR = 0.515
+# Within so much, either way, are nine of ten predicted gains of whatif_check.json and
+# whatif_truth.json in papers/results/measured (tests/cli/test_whatif.py), beyond what the replay
+# without a change differs from the record by; and where these were not compared.
+MODEL_ERROR, UNCOMPARED_ERROR = 0.213, 0.748
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Answer:
     low: float
     high: float
     assumes: str = ""  # of this change: what has to be so for that
+    recorded: float = 0.0  # as `before`, of the record; 0 where that was of another size
+
+    def difference(self) -> float:
+        """Of record and replay, as difference() has it."""
+        return difference(self.recorded, self.before)
 
 
 def parse(text: str) -> Change:
@@ -234,12 +240,22 @@ def answers(
     ]
 
 
-def error_of_nine_in_ten(rows: list[dict]) -> float:
+def difference(recorded: float, before: float) -> float:
+    """How many times as fast the record is as its replay, or this as that; 1 where there is no
+    such record."""
+    return max(recorded / before, before / recorded) if recorded else 1.0
+
+
+def error_of_nine_in_ten(rows: list[dict], compared: bool = True) -> float:
     """The relative error, either way, that nine of ten keep to: of rows with `predicted` and
-    `measured` gains, as bench/whatif_check.py and bench/whatif_truth.py write them."""
-    ratios = [each["predicted"] / each["measured"] for each in rows]
-    errors = sorted(max(ratio, 1 / ratio) - 1 for ratio in ratios)
-    return errors[min(len(errors) - 1, int(0.9 * len(errors)))]
+    `measured` gains, as bench/whatif_check.py and bench/whatif_truth.py write them. `compared`:
+    beyond the difference of record and replay."""
+    errors = []
+    for each in rows:
+        ratio = each["predicted"] / each["measured"]
+        known = difference(each["recorded"], each["before"]) if compared else 1.0
+        errors.append(max(1.0, max(ratio, 1 / ratio) / known) - 1)
+    return sorted(errors)[min(len(errors) - 1, int(0.9 * len(errors)))]
 
 
 def _key(settings: dict[str, str], threads: int, seed: int) -> tuple:
@@ -249,17 +265,15 @@ def _key(settings: dict[str, str], threads: int, seed: int) -> tuple:
 def answer(
     change: Change, threads: int, before: list[float], after: list[float], recorded: float = 0.0
 ) -> Answer:
-    """The gain over seeds; its range covers their spread, and nine of ten errors of the model.
-    Where the program was `recorded` to be faster than its replay, threads meet at the lock less
-    often than they do there: then what is gained may be less, down to nothing."""
+    """The gain over seeds; its range covers their spread, nine of ten errors of the model, and what
+    the replay without the change differs by from the record, where that was of as many threads and
+    processors (`recorded`): who meets less often at a lock gains less."""
     gains = [new / old for new, old in zip_equal(after, before)]
     gain = statistics.fmean(gains)
     spread = (max(gains) - min(gains)) / 2 / gain
-    error = (spread**2 + MODEL_ERROR**2) ** 0.5
     old, new = statistics.fmean(before), statistics.fmean(after)
-    low = gain / (1 + error)
-    if recorded > old:
-        low = min(low, max(1.0, new / recorded))
+    error = (spread**2 + (MODEL_ERROR if recorded else UNCOMPARED_ERROR) ** 2) ** 0.5
+    factor = (1 + error) * difference(recorded, old)
     return Answer(
         change.text,
         change.label,
@@ -267,7 +281,8 @@ def answer(
         old,
         new,
         gain,
-        low,
-        gain * (1 + error),
+        gain / factor,
+        gain * factor,
         change.assumption,
+        recorded,
     )

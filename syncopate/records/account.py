@@ -3,7 +3,8 @@
 Waits are exact. The kernel counts, for each thread, its processor time and how long it could have
 run but had no processor; both also pass within waits, and that part is estimated from those waits
 of which the kernel was asked (waiting.py); time without a processor that would be more than what
-its thread's waits leave was within these, too. What is left is time asleep in calls that are not
+its thread's waits leave was within these, too, and so was processor time, of waits that poll. What
+is left is time asleep in calls that are not
 recorded. Where the kernel's counts are not known, as of a killed process since `record` last looked
 at it, nobody can tell these apart, and the rest is unexplained.
 """
@@ -141,6 +142,8 @@ class Account:
         too_much = running + runnable - self._room_outside_waits(threads, known)
         within_waits = min(runnable, max(0, -rest, too_much))
         runnable, rest = runnable - within_waits, rest + within_waits
+        polled = min(running, max(0, -rest, too_much - within_waits), self._may_have_polled(waits))
+        running, rest = running - polled, rest + polled
         if -max(LARGE * total, LATE_NS) <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
@@ -212,6 +215,12 @@ class Account:
             is_certain = counted and (thread.end_ticks or self._is_whole())
             room += min(outside, sum(counted)) if is_certain else outside
         return room
+
+    def _may_have_polled(self, waits: dict[str, int]) -> int:
+        """How long threads can have been running in waits that poll, for locks and at barriers, at
+        most, beyond what is estimated of it: short waits are many, and few of them are asked."""
+        awake = next(iter(self.states.values()))["ns"]
+        return max(0, waits.get("locks", 0) + waits.get("barrier", 0) - awake)
 
     def counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""

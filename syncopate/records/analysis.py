@@ -6,6 +6,7 @@ events give stacks and holders, scaled so that they add up to the rows. All time
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
@@ -28,7 +29,7 @@ from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
 from syncopate.records.sharedmemory import SharedMemory
 from syncopate.records.teams import Team
-from syncopate.records.waitsums import Kind, Sums
+from syncopate.records.waitsums import Kind, OfThread, Sums, merged
 from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Frame, Symbolizer
 
@@ -36,6 +37,9 @@ PROGRESS_EVERY = 65536  # events
 # Of a condition variable's signals, where it may be a lock of the program's: others may come from
 # threads that always got it at once.
 BY_WAITERS = 0.5
+_LOST = {number for number, name in KIND_NAMES.items() if name in LOST_KINDS}
+ONE_AT_A_TIME = (recordformat.MUTEX, recordformat.SPINLOCK)  # has such a lock
+MOST_ROWS = 500_000  # that are kept, until they are added up
 MOST_EVENTS = 200_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
@@ -47,7 +51,6 @@ class Group:
         self.object = kind
         self.locks: list[recordformat.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
-        self.by_thread: dict[int, Sums] = defaultdict(Sums)  # all its waits, of whatever kind
         self.team = Team()
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
@@ -73,6 +76,13 @@ class Group:
         """The threads that waited for it as for a lock."""
         kinds = (kind for name, kind in self.kinds.items() if name in LOST_KINDS)
         return set().union(*(kind.threads for kind in kinds))
+
+    def by_thread(self) -> dict[int, OfThread]:
+        """All its waits, of whatever kind."""
+        each = [kind.by_thread() for kind in self.kinds.values()]
+        if len(each) == 1:
+            return each[0]
+        return merged(itertools.chain.from_iterable(one.items() for one in each))
 
     def contended(self) -> int:
         """How often a thread waited for it."""
@@ -143,6 +153,12 @@ class Analysis:
         self.groups, self.group_of = self._make_groups(locks)
         # By lock and kind of wait: of all threads, exactly, [waits, ticks].
         self.row_sums: dict[tuple[int, int], list[int]] = {}
+        # The ticks of each thread, of those with sampled waits.
+        self._of_thread: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        for lock, waits in self.waits.items():
+            for wait in waits:
+                self._of_thread[lock, wait.wait][wait.thread] = 0
+        self._waiters: dict[int, set[int]] = defaultdict(set)  # of condition variables: threads
         self.thread_lost: Counter[int] = Counter()
         self.thread_waited: Counter[int] = Counter()  # of whatever kind
         self.lock_lost: Counter[int] = Counter()  # by lock id
@@ -328,39 +344,25 @@ class Analysis:
         return self.group_of[lock]
 
     def _read_rows(self) -> None:
-        known: dict[
-            tuple[int, int], tuple[list, Kind, dict[int, Sums], Group, bool, bool, set | None]
-        ] = {}
-        waiters: dict[int, set[int]] = defaultdict(set)  # of condition variables: threads
-        thread_lost, thread_waited = self.thread_lost, self.thread_waited
-        for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
-            of = lock, kind
-            if of not in known:
-                exact = self.row_sums[of] = [0, 0]
-                own = waiters[lock] if kind == recordformat.WaitKind.CONDITION else None
-                known[of] = exact, *self._row_goes_to(lock, kind), own
-            exact, into, by_thread, group, is_lost, is_barrier, own = known[of]
-            exact[0] += waits
-            exact[1] += total
-            into.add_histogram(waits, packed)
-            into.waits += waits
-            into.total += total
-            thread_waited[thread] += total
-            if largest > into.largest:
-                into.largest = largest
-            if waits:
-                into.threads.add(thread)
-                if own is not None:
-                    own.add(thread)
-                sums = by_thread[thread]
-                sums.waits += waits
-                sums.total += total
-                if largest > sums.largest:
-                    sums.largest = largest
-            if is_barrier:
-                group.team.arrivals[thread][0] += total
-            if is_lost:
-                thread_lost[thread] += total
+        some: dict[tuple[int, int], list] = defaultdict(list)  # by lock and kind: row, thread, ...
+        count = 0
+        for thread, rows in self.record.plain_rows():
+            locks, kinds, _, totals, *_ = zip(*rows)
+            ticks = sum(totals)
+            self.thread_waited[thread] += ticks
+            if not _LOST.issuperset(kinds):
+                ticks = sum(total for kind, total in zip(kinds, totals) if kind in _LOST)
+            self.thread_lost[thread] += ticks
+            for of, row in zip(zip(locks, kinds), rows):
+                into = some[of]
+                into.append(row)
+                into.append(thread)
+            count += len(rows)
+            if count >= MOST_ROWS:
+                self._add_rows(some)
+                some.clear()
+                count = 0
+        self._add_rows(some)
         for (lock, kind), (waits, total) in self.row_sums.items():
             if KIND_NAMES[kind] in LOST_KINDS:
                 self.lock_lost[lock] += total
@@ -371,21 +373,41 @@ class Analysis:
             self.group(row.lock).releases += row.waits
         for lock, times in self.record.in_vain():
             self.group(lock).in_vain += times
-        self._read_signals(waiters)
+        self._read_signals()
         self._read_open()
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():
             self.group(lock).speculation.update(counts)
 
-    def _read_signals(self, waiters: dict[int, set[int]]) -> None:
+    def _add_rows(self, some: dict[tuple[int, int], list]) -> None:
+        for (lock, kind), rows in some.items():
+            threads = rows[1::2]
+            _, _, waits, totals, largest, packed = zip(*rows[::2])
+            group = self.group(lock)
+            of_kind = group.kinds[KIND_NAMES[kind]]
+            count, ticks = of_kind.add_rows(threads, waits, totals, largest, packed)
+            exact = self.row_sums.setdefault((lock, kind), [0, 0])
+            exact[0] += count
+            exact[1] += ticks
+            sampled = self._of_thread.get((lock, kind), ())
+            for thread, total in zip(threads, totals) if sampled else ():
+                if thread in sampled:
+                    sampled[thread] += total
+            if kind == recordformat.WaitKind.CONDITION:
+                self._waiters[lock].update(thread for thread, n in zip(threads, waits) if n)
+            if group.locks and is_barrier_place(group.locks[0]):
+                for thread, total in zip(threads, totals):
+                    group.team.arrivals[thread][0] += total
+
+    def _read_signals(self) -> None:
         """Tells condition variables whose waiters signal them, as they do where threads wait for
         each other's leave, from those at which others give them something to do."""
         signals: dict[int, Counter[int]] = defaultdict(Counter)
         for thread, lock, times in self.record.signals():
             signals[lock][thread] += times
         for lock in self.record.locks() if signals else ():
-            by, theirs = signals[lock.id], waiters[lock.id]
+            by, theirs = signals[lock.id], self._waiters[lock.id]
             both = theirs & by.keys()
             many = sum(by[thread] for thread in both) >= BY_WAITERS * lock.signals
             if many and 2 * len(both) >= len(theirs) >= 2:
@@ -417,13 +439,6 @@ class Analysis:
     def _is_used(self, lock: recordformat.Lock) -> bool:
         return bool(lock.acquisitions or lock.id in self.waits or lock.id in self.holds)
 
-    def _row_goes_to(self, lock: int, kind: int) -> tuple[Kind, dict, Group, bool, bool]:
-        """Where waits of a kind for a lock are added up: the group's kind, its waits by thread, the
-        group; whether they are lost, and whether it is a barrier that is a place."""
-        group, name = self.group(lock), KIND_NAMES[kind]
-        is_barrier = bool(group.locks) and is_barrier_place(group.locks[0])
-        return group.kinds[name], group.by_thread, group, name in LOST_KINDS, is_barrier
-
     def _read_holders(self) -> None:
         slept: dict[tuple[int, int], float] = {}
         for thread, lock, counts in self.record.holders():
@@ -438,23 +453,50 @@ class Analysis:
                 group.slept_ticks += _time_of_longest(row, slept[row.thread, row.lock])
 
     def _join(self) -> None:
+        """Who waited where, and for whom: by samples, scaled so that those of each thread add up to
+        what it waited. What threads waited that have no sample is laid to all."""
         most = most_holds(sum(map(len, self.waits.values())))
         for lock, waits in self.waits.items():
             group = self.group(lock)
-            sampled: Counter[int] = Counter()
+            sampled: Counter[tuple[int, int]] = Counter()
             for wait in waits:
-                sampled[wait.wait] += (wait.end - wait.start) * wait.weight
-            holds = Holds(self.holds.get(lock, ()), self.thread_ids, most)
+                sampled[wait.wait, wait.thread] += (wait.end - wait.start) * wait.weight
+            exact = {
+                (kind, thread): self._of_thread[lock, kind][thread] or ticks
+                for (kind, thread), ticks in sampled.items()
+            }
+            unsampled = self._unsampled(lock, exact)
+            tell = waits if self._tell_who_had_it(group) else ()
+            holds = Holds(self.holds.get(lock, ()), self.thread_ids, most, tell)
             for wait in waits:
-                if not sampled[wait.wait]:
+                of = wait.wait, wait.thread
+                if not sampled[of]:
                     continue
-                _, exact = self.row_sums.get((lock, wait.wait), (0, 0))
-                scale = wait.weight * (exact / sampled[wait.wait] if exact else 1)
-                group.waiters[wait.stack] += (wait.end - wait.start) * scale
+                scale = wait.weight * exact[of] / sampled[of]
+                of_all = scale * unsampled[wait.wait]
+                group.waiters[wait.stack] += (wait.end - wait.start) * of_all
                 if KIND_NAMES.get(wait.wait) not in LOST_KINDS:
                     continue
                 for part in holds.blame(wait):
-                    group.holders[part.stack] += part.ticks * scale
-                    group.blocked_by[part.holder] += part.ticks * scale
+                    group.holders[part.stack] += part.ticks * of_all
+                    group.blocked_by[part.holder] += part.ticks * of_all
                     key = (part.waiter, part.holder, group.name.text)
                     self.blocks[key] += part.ticks * scale
+
+    def _tell_who_had_it(self, group: Group) -> bool:
+        """Whether waits say who had the lock as they began, and got it as they ended: the kernel's
+        view may know who woke a waiter alone."""
+        is_inside = self.record.header.recorder == recordformat.BY_PRELOAD
+        return is_inside and group.object in ONE_AT_A_TIME and not group.in_vain
+
+    def _unsampled(self, lock: int, exact: dict[tuple[int, int], int]) -> dict[int, float]:
+        """By kind of wait: a lock's waiting over that of the threads that have samples, whose ticks
+        are given by (kind, thread)."""
+        sums: Counter[int] = Counter()
+        for (kind, _), ticks in exact.items():
+            sums[kind] += ticks
+        found = {}
+        for kind, ticks in sums.items():
+            _, of_all = self.row_sums.get((lock, kind), (0, 0))
+            found[kind] = of_all / ticks if of_all and ticks else 1
+        return found

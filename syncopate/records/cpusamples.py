@@ -8,6 +8,7 @@ the build that was recorded and objdump is there; only places with some samples 
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ from syncopate.base.units import count, percent
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling
 from syncopate.symbols import spinloops
+from syncopate.symbols.symbols import Frame
 
 _FURTHER = re.compile(r"\+0x[0-9a-f]+$")  # behind a symbol's begin
 _OPENMP = re.compile(r"lib(gomp|omp|iomp5)\b")
@@ -28,6 +30,7 @@ MOST_READ = 60  # addresses of which the code is read
 LEAST_READ = 0.002  # of all samples
 PLACES_KEPT = 10
 ELSEWHERE = "elsewhere"
+OF_KERNEL = "the vDSO, the code of the kernel in each process that reads clocks"
 MADE_AT_RUN_TIME = "code that is in no file, as compilers make while programs run"
 
 
@@ -73,14 +76,16 @@ class CpuSamples:
         spins = self._spins([at for at in named[:MOST_READ] if self._is_worth_it(in_program[at])])
         places: dict[str, _Place] = defaultdict(_Place)
         for at in named:
-            name, module, line = self._name(at)
+            name, module, line = OF_KERNEL, "", ""
+            if not self._of.symbolizer.is_in_vdso(at):
+                name, module, line = self._loop(spins[at]) if at in spins else self._name(at)
             place = places[name]
             place.samples += in_program[at]
             place.module = module
             place.at[line] += in_program[at]
             if at in spins:
                 place.spinning += in_program[at]
-                place.spins_at[self._name(spins[at])[2]] += in_program[at]
+                place.spins_at[line] += in_program[at]
         if left := sum(in_program.values()) - sum(in_program[at] for at in named):
             places[ELSEWHERE].samples += left
         return places
@@ -88,24 +93,43 @@ class CpuSamples:
     def _is_worth_it(self, samples: int) -> bool:
         return samples > 1 and samples >= LEAST_READ * self._count
 
-    def _spins(self, addresses: list[int]) -> dict[int, int]:
-        """Of these the ones that spin, and where their loops begin, at run time."""
+    def _spins(self, addresses: list[int]) -> dict[int, list[int]]:
+        """Of these the ones that spin, and the instructions of their loops, at run time."""
         found = {}
         for address in addresses:
+            if self._of.symbolizer.is_in_vdso(address):
+                continue
             place = self._of.symbolizer.code_at(address)
             program = self._of.symbolizer.names.program(place[0]) if place else None
             if program is None or program.instruction(place[1]) is None:
                 self._unread += self._samples[address][0]
                 continue
-            at = place[1]
-            begin = spinloops.head(program, at)
-            if begin is not None:
-                found[address] = begin + address - at
+            loop = spinloops.spinning(program, place[1])
+            if loop:
+                found[address] = [each + address - place[1] for each in loop]
         return found
+
+    def _loop(self, addresses: list[int]) -> tuple[str, str, str]:
+        """As _name() of the innermost function that has all of a loop, and its first line there:
+        not of one inlined there that loads a word, or pauses."""
+        self._of.symbolizer.resolve(at + 1 for at in addresses)
+        stacks = [self._of.symbolizer.frames(at + 1)[::-1] for at in addresses]
+        common = 0
+        for each in zip(*stacks):
+            if len({(frame.function, frame.file) for frame in each}) > 1:
+                break
+            common += 1
+            if len(set(each)) > 1:  # what is inlined there stands at several places
+                break
+        begin = min(stacks, key=lambda each: each[max(common, 1) - 1].line or math.inf)
+        return self._told(begin[: max(common, 1)][::-1])
 
     def _name(self, address: int) -> tuple[str, str, str]:
         """Function, module, and line; of what no symbol names, the place in the module."""
-        frame = telling(self._of.symbolizer.frames(address + 1))
+        return self._told(self._of.symbolizer.frames(address + 1))
+
+    def _told(self, frames: list[Frame]) -> tuple[str, str, str]:
+        frame = telling(frames)
         if not frame.module:
             return MADE_AT_RUN_TIME, "", ""
         if frame.file:

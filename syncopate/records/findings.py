@@ -279,9 +279,11 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
     if results["process"]["recorder"] == "jvm":
         yield from _where_in_java(lock)
         return
-    for stack in lock["holders"][:1]:
+    known = [stack for stack in lock["holders"] if stack["frames"]]
+    unknown = sum(stack["share"] for stack in lock["holders"] if not stack["frames"])
+    for stack in known[:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
-        if stack["share"] >= lockfigures.MOSTLY and not all(
+        if stack["share"] >= lockfigures.MOSTLY * (1 - unknown) > 0 and not all(
             is_runtime(frame["module"]) for frame in own
         ):
             own = own[_released_for_others(own, lock["waiters"]) :]
@@ -291,11 +293,9 @@ def _where(lock: dict, results: dict) -> Iterator[str]:
 def _released_for_others(own: list[dict], waiters: list[dict]) -> int:
     """How many of the innermost frames only release it for their caller, as a class Mutex does: up
     to the function that takes it, too, by others that take it for their caller. One that takes it
-    itself, and releases it, is who holds it."""
+    itself is who holds it, whatever releases it for that one."""
     taken = [stack["frames"][stack["wrapper_frames"] :][:MOST_PASSING] for stack in waiters]
-    if own and _function(own[0]) in (_function(frames[0]) for frames in taken if frames):
-        return 0
-    taking = {_function(frame) for frames in taken for frame in frames[1:]}
+    taking = {_function(frame) for frames in taken for frame in frames}
     found = (at for at, frame in enumerate(own[:MOST_PASSING]) if _function(frame) in taking)
     return next(found, 0)
 

@@ -24,6 +24,7 @@ from syncopate.records.lockfigures import (
     Reason,
     at_once,
     blocking,
+    by_waits,
     calls_of,
     for_processors,
     functions_of,
@@ -119,12 +120,14 @@ def _kept_by_one(lock: dict, results: dict) -> str:
     for block in results["blocks"]:
         if block["lock"] == lock["name"]:
             ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
+    total = max(1, sum(ns.values()))
+    known = total - ns.pop("unknown", 0)
     if not ns or lock["threads_lost"] < 2:
         return ""
     holder = max(ns, key=lambda each: ns[each])
-    share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
+    share, mean = ns[holder] / total, mean_wait(lock)
     usual = usual_hold(lock["hold"])
-    if holder == "unknown" or share < NEARLY_ALL:
+    if ns[holder] < NEARLY_ALL * known or share < MOSTLY:
         return ""
     if mean < MUCH_LONGER * usual or mean < LONG_WAIT_NS:
         return ""
@@ -247,7 +250,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
             "take it less often (a part for each thread, several steps in one section), or split"
             f" it{', or allocate before it is taken' * bool(calls)}; `syncopate tune` tries other"
             " locks",
-            LIKELY,
+            by_waits(lock),
         ),
         *too,
     ]
@@ -357,7 +360,7 @@ def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
         "long",
         long + may_call(calls_of(facts, knowncalls.INPUT_OUTPUT)),
         "move work out of the section, or split the lock where threads want different data",
-        LIKELY,
+        by_waits(lock),
     )
 
 

@@ -49,7 +49,13 @@ def of(results: dict, spare: float) -> list[dict]:
 
 
 def _uneven(lock: dict) -> int:
-    return sum(each["uneven_ns"] for each in lock["work"])
+    """Of the waiting there, what uneven work makes: that is timed apart, by threads' own times."""
+    return min(_waited(lock), sum(each["uneven_ns"] for each in lock["work"]))
+
+
+def _waited(lock: dict) -> int:
+    of_ends = sum(each["others_waited_ns"] for each in lock["region_ends"])
+    return of_ends if lock["region_ends"] else lock["waited_ns"]
 
 
 def _finding(lock: dict, results: dict, spare: float) -> dict | None:
@@ -153,9 +159,7 @@ def _changing(lock: dict, times: int, each_waits: float) -> str:
 
 
 def _besides(lock: dict, uneven: int) -> Iterator[str]:
-    waited = sum(each["others_waited_ns"] for each in lock["region_ends"])
-    if not lock["region_ends"]:
-        waited = lock["waited_ns"]
+    waited = _waited(lock)
     if waited > uneven / NEARLY_ALL:
         yield (
             f"{duration(waited - uneven)} more of waiting there is for other reasons, as threads"

@@ -39,6 +39,10 @@ _MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libmonosgen-2.0.so": "Mono"}
 _DATABASES = ("MariaDB", "MySQL")
 # Variables of interpreters in which the condition is at which threads wait for the interpreter.
 INTERPRETERS = {"_PyRuntime": "the GIL", "caml_master_lock": "OCaml's master lock"}
+# Variables of our OpenMP library in which a program's locks are that have no variable of its own.
+_OF_OPENMP = {"syncopate_unnamed_critical": "unnamed critical", "syncopate_atomic": "atomic"}
+# Variables that gcc and clang make for OpenMP's `critical`, by the name that it has.
+_CRITICAL = re.compile(r"\.gomp_critical_user_(\w*)")
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
 CONDITION_NAME, SEMAPHORE_NAME = "threading.Condition", "threading.Semaphore"
 QUEUE_NAME, SHARED_NAME = "queue.SimpleQueue", "multiprocessing.SemLock"
@@ -86,6 +90,16 @@ _OF_RUST = {
     "read_contended": (RWLOCK, WaitKind.READ),
     "write_contended": (RWLOCK, WaitKind.WRITE),
 }
+
+
+def named_by_variable(lock: Lock, variable: str) -> str:
+    """What a lock in this variable of a run-time, or of a compiler, is called; "" where it is the
+    program's own."""
+    if lock.type == GIL:
+        return INTERPRETERS[variable]
+    if section := _CRITICAL.match(variable):
+        return f"critical {section[1]}" if section[1] else "unnamed critical"
+    return _OF_OPENMP.get(variable, "")
 
 
 def note_on(language: str) -> str:

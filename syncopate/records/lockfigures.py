@@ -22,6 +22,7 @@ LIMIT_DO = "raise the limit on its control group's processor time (cpu.max), or 
 USED_UP = 0.8  # of a limit, in the mean
 FAR_LONGER = 10  # than all slices that a thread may have to wait for
 FOR_SURE = 1.2  # times a bound that is made of estimates
+IDLE = 0.01  # of its life: a thread that is up for less is idle
 NEVER = 0.1  # of its running time a thread is without a processor, also where there are enough
 UNUSUAL_FROM = 0.99  # of the holds, the shortest first
 INNER_FRAMES = 4  # of a stack: those of the C library
@@ -182,7 +183,7 @@ def threads_wanting(results: dict) -> float:
 
 def at_once(results: dict) -> int:
     """The most threads that there were at one time, without those that hardly did more than wait
-    for others to end: they want no processor."""
+    for others to end, or sleep: they want no processor."""
     joined: Counter[str] = Counter()
     for lock in results["locks"]:
         for each in lock["by_thread"] if set(lock["waits"]) == {"join"} else ():
@@ -191,6 +192,7 @@ def at_once(results: dict) -> int:
         thread
         for thread in results["threads"]
         if joined[thread.get("label", "")] <= MOSTLY * life(thread, results)  # not in older JSON
+        and not _is_idle(thread, results)
     ]
     changes = [(thread["start_ns"], 1) for thread in threads]
     changes += [(each["end_ns"], -1) for each in threads if each["end_ns"] is not None]
@@ -199,6 +201,14 @@ def at_once(results: dict) -> int:
         alive += change
         found = max(found, alive)
     return found
+
+
+def _is_idle(thread: dict, results: dict) -> bool:
+    """Whether it hardly ever ran, could have run, or waited for a lock, as far as that is known."""
+    ran = thread.get("ran_ns")
+    if ran is None or thread["runnable_ns"] is None:
+        return False
+    return ran + thread["runnable_ns"] + thread["lost_ns"] < IDLE * life(thread, results)
 
 
 def usable_processors(results: dict) -> float:
@@ -264,6 +274,12 @@ def usual_hold(hold: dict, unusual_from: float = UNUSUAL_FROM) -> float:
         now = min(held, left - seen)
         total, seen = total + now * (least + most) / 2, seen + now
     return min(hold["mean_ns"], total / seen) if seen else hold["mean_ns"]
+
+
+def by_waits(lock: dict) -> str:
+    """How sure a cause is that fits its waits as a whole."""
+    waits = sum(each["count"] for each in lost_waits(lock))
+    return LIKELY if waits >= FEW_WAITS else POSSIBLE
 
 
 def by_share(part: int, whole: int) -> str:

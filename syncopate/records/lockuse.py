@@ -14,6 +14,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.units import percent
 from syncopate.records import histogram, lockbounds, usedholds
 from syncopate.records.analysis import Analysis, Group
+from syncopate.records.atonce import Lives
 from syncopate.records.recordformat import (
     AWAY,
     BARRIER,
@@ -70,8 +71,8 @@ class LockUse:
     holds: list[tuple[int, int, int]]  # from ns, to ns, samples: of those that keep a processor
     hold_ns: float  # of all
     members: int  # locks of that name, counted by how evenly they are used
-    threads: list[ThreadUse]
-    rate: float  # acquisitions by second of the threads' lives
+    threads: list[ThreadUse]  # of as many as live at one time
+    rate: float  # acquisitions by second in which a thread lived that takes part
     assumptions: list[str] = field(default_factory=list)
     asleep: list[tuple[int, int, int]] = field(default_factory=list)  # holds in which they sleep
     runs: float = 0.0  # of these holds, the part in which the thread has a processor
@@ -85,6 +86,12 @@ class LockUse:
         ran = usedholds.mean(self.holds) * often[0]
         ran += self.runs * usedholds.mean(self.asleep) * often[1]
         return self.hold_ns if not self.asleep else ran / sum(often)
+
+    def asleep_share(self) -> float:
+        """Of the time in sections, that of those in which threads sleep."""
+        often = [sum(n for _, _, n in each) for each in (self.holds, self.asleep)]
+        slept = usedholds.mean(self.asleep) * often[1] if self.asleep else 0.0
+        return slept / (slept + usedholds.mean(self.holds) * often[0]) if slept else 0.0
 
     def trace(self) -> str:
         """The text that papers/workloads/replay.cpp reads."""
@@ -274,7 +281,7 @@ def _threads(
     holds: usedholds.Holds,
     assumptions: list[str],
 ) -> tuple[list[ThreadUse], float]:
-    """What each thread that takes part does outside; and how long they lived, on average."""
+    """What each thread that takes part does outside; and how long any of them lived, in seconds."""
     spent = _spent(analysis, group)
     gaps = _gaps(analysis, group, holds.mean_ns, spent)
     takers = [t for t in analysis.threads if t in gaps or (spent[t].seen() and not gaps)]
@@ -283,6 +290,8 @@ def _threads(
         takers = born or list(analysis.threads)
         others = " that others started" * (0 < len(born) < len(analysis.threads))
         assumptions.append(f"nobody waited for it: all threads{others} are taken to use it alike")
+    lives = Lives(analysis, takers)
+    played, seconds = _played(analysis, takers, lives, assumptions), lives.span_ns() * 1e-9
     spins = analysis.record.header.wait in SPINNING or group.object == SPINLOCK
     costs = _costs(analysis, group)
     slept = (holds.mean_ns - holds.awake_ns) * acquisitions / len(takers)
@@ -290,13 +299,11 @@ def _threads(
     room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
     room -= spins * sum(spent[t].waited for t in takers)
     fits = min(1.0, max(1.0, room) / sum(running.values()))
-    lives = [lockbounds.life(analysis, t) for t in takers]
-    seconds = max(1e-9, sum(lives) / len(lives) * 1e-9)
     if gaps:
         assumptions.append(
             "the work between two sections, and the waits elsewhere, are drawn from those measured"
         )
-        return [gaps[t] for t in takers], seconds
+        return [gaps[t] for t in played], max(1e-9, seconds)
     assumptions.append("times between sections are spread exponentially around their mean")
     awake = sum(_awake(analysis, t, spent[t]) for t in takers)
     if len(takers) <= analysis.record.header.processors and sum(running.values()) < BUSY * awake:
@@ -306,7 +313,7 @@ def _threads(
         )
     shares = _shares(running, spent)
     uses = []
-    for t in takers:
+    for t in played:
         taken = max(1.0, acquisitions * shares[t])
         outside = max(0.0, running[t] * fits / taken - holds.awake_ns)
         uses.append(ThreadUse(outside, *_away(spent[t], taken)))
@@ -314,7 +321,22 @@ def _threads(
         assumptions.append("other waits (conditions, barriers, other locks) stay as they were")
     if not all(analysis.threads[t].cpu_ns for t in takers):
         assumptions.append("waits in the kernel that no lock causes (input, output) count as work")
-    return uses, seconds
+    return uses, max(1e-9, seconds)
+
+
+def _played(
+    analysis: Analysis, takers: list[int], lives: Lives, assumptions: list[str]
+) -> list[int]:
+    """Of the threads that take it as many as live at one time, those that lived longest."""
+    at_once = lives.at_once()
+    if at_once >= len(takers):
+        return takers
+    assumptions.append(
+        f"of the {len(takers)} threads that take it {at_once} live at one time, in the mean: so"
+        f" many are replayed"
+    )
+    longest = sorted(takers, key=lambda each: -lockbounds.life(analysis, each))[:at_once]
+    return [each for each in takers if each in longest]
 
 
 def _gaps(

@@ -31,6 +31,7 @@ _WRAPPER = re.compile(
     r"(jdk\.internal\.misc|sun\.misc)\.Unsafe\.|java\.util\.concurrent\.|"  # Java's
     r"java\.lang\.(Object\.wait|Thread\.join)|"
     r"<?(parking_lot|parking_lot_core|lock_api)::|"  # Rust's, beside std
+    r"<?core::ptr::drop_in_place<|"
     r"PGSemaphoreLock\b|LWLock(Acquire|WaitForVar|Release)|"  # PostgreSQL's
     r"([a-z ]+ )?<?std::"  # all that is in the standard library of C++ or Rust
 )
@@ -184,10 +185,9 @@ def name_locks(
             variable = None  # in a file that is no module; or of whoever uses the library
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
-        elif lock.type == languages.GIL and variable:
+        elif variable and (of_runtime := languages.named_by_variable(lock, variable[0])):
             module = os.path.basename(variable[2])
-            name = languages.INTERPRETERS[variable[0]]
-            names[lock.id] = Name(name, "symbol", module, variable[0])
+            names[lock.id] = Name(of_runtime, "symbol", module, variable[0])
         elif variable:
             _, place = symbolizer.data_place(lock.address) or ("", variable[1])
             inside[variable[0], variable[2]][place - variable[1]].append((variable[1], lock.id))

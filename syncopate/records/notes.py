@@ -68,6 +68,12 @@ class Notes:
                 "OpenMP's waits alone are recorded, of threads that came to one of its barriers,"
                 " locks or tasks, or start a region; other threads and waits are not in here"
             )
+        if flags & recordformat.TASK_WAITS_UNTOLD:
+            notes.append(
+                "OpenMP's tasks have more functions than the recorder can tell apart: from the"
+                " first such task on, waits for tasks (`taskwait`, `taskgroup`, at barriers) are"
+                " not in here"
+            )
         if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:

@@ -230,6 +230,13 @@ def times_of(process: int, thread: Thread) -> tuple[int, int] | None:
     return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
 
 
+def _as_kept(command: bytes) -> bytes:
+    """What a header has of a command line; the end of one that is cut says so (record/file.cpp)."""
+    if len(command) >= recordformat.COMMAND_BYTES:
+        return command[: recordformat.COMMAND_BYTES - 4] + b"..."
+    return command.rstrip(b"\0")
+
+
 def _keep_command(path: str, record: Record) -> None:
     """Servers write over their arguments what each process is for, as nginx's workers do when they
     have begun. What was left out stays so."""
@@ -237,7 +244,7 @@ def _keep_command(path: str, record: Record) -> None:
         return
     try:
         with open(f"/proc/{record.header.process_id}/cmdline", "rb") as file:
-            now = file.read(recordformat.COMMAND_BYTES - 1).rstrip(b"\0")
+            now = _as_kept(file.read(recordformat.COMMAND_BYTES))
     except OSError:  # it has just ended
         return
     with open_plain(path, change=True) as file:

@@ -36,6 +36,7 @@ from syncopate.records.lockfigures import (
 )
 
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
+FEW_TIMES = 4  # as long as others, or less: holds that are long by themselves
 ALIKE = 1.05  # counts of what is done together: threads may be between the two in the end
 # Of holds: who calls sched_yield there loses the processor unless nobody else wants it (in 0.7 to 1
 # of them, measured; in 0.1 where the others sleep), who calls it after the release in hardly any.
@@ -112,13 +113,13 @@ def is_long_by_itself(lock: dict) -> bool:
 
 def _makes_holds(lock: dict) -> str:
     """Where the few holds that lose the processor are most of the time that it is held, and no
-    other ones are long: says so; else ""."""
+    other ones are long, or not a quarter of that: says so; else ""."""
     of, hold = watched(lock), lock["hold"]
     if not hold or not of["preempted"] or hold["mean_ns"] < LONG_HOLD_NS:
         return ""
     usual = undisturbed_hold(lock)
     share = 1 - (1 - of["preempted"] / of["watched"]) * usual / hold["mean_ns"]
-    if usual >= LONG_HOLD_NS or share < MOSTLY:
+    if usual >= max(LONG_HOLD_NS, hold["mean_ns"] / FEW_TIMES) or share < MOSTLY:
         return ""
     return (
         f", which are {about(share)} of the time that it is held: others take {duration(usual)} in"

@@ -46,6 +46,7 @@ class RecordCounts(RecordChunks):
                     if of_row not in KIND_NAMES:
                         at = offset + index * WAIT_ROW.size
                         self._other_rows[of_row].append((thread, at))
+                self._let_go(len(view), offset)
         for thread, at in self._other_rows[wanted]:
             yield thread, WAIT_ROW.unpack_from(self._data, at)
 

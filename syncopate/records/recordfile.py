@@ -3,7 +3,6 @@ judges them)."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 import os
@@ -255,7 +254,7 @@ class Record(RecordCounts):
         told = parked.of(stack) if parked else self._retold.get(lock)
         return (told.id, int(told.kinds.get(kind, kind))) if told else (lock, kind)
 
-    def _parts(self, thread: int, lock: int, kind: int, *sums) -> Iterator[tuple]:
+    def _parts(self, lock: int, kind: int, *sums) -> Iterator[tuple]:
         """A row of a futex at which a thread is parked: one for each that it was parked for."""
         waits, total, largest, packed = sums
         counts = ROW_HISTOGRAM.unpack(packed)
@@ -270,15 +269,7 @@ class Record(RecordCounts):
             longest = largest if number == 0 else min(largest, part.longest)
             told = part.told
             kind_of_part = int(told.kinds.get(kind, kind))
-            yield (
-                thread,
-                told.id,
-                kind_of_part,
-                some,
-                ticks,
-                longest,
-                ROW_HISTOGRAM.pack(*of_lengths),
-            )
+            yield told.id, kind_of_part, some, ticks, longest, ROW_HISTOGRAM.pack(*of_lengths)
             before = after
 
     def threads(self) -> Iterator[Thread]:
@@ -313,22 +304,23 @@ class Record(RecordCounts):
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""
-        return itertools.starmap(Row, self.plain_rows())
+        for thread, rows in self.plain_rows():
+            for row in rows:
+                yield Row(thread, *row)
 
-    def plain_rows(self) -> Iterator[tuple]:
-        """The same without names for the fields: there may be millions."""
+    def plain_rows(self) -> Iterator[tuple[int, list[tuple]]]:
+        """The same without names for the fields, some of a thread at a time: there may be
+        millions."""
         for kind, thread, used, offset in self._chunks:
             if kind == ROWS:
                 view = memoryview(self._data)[offset : offset + used * PACKED_ROW.size]
-                for f in PACKED_ROW.iter_unpack(view):
-                    if f[1] not in KIND_NAMES:
-                        continue
-                    if f[0] in self._parked:
-                        yield from self._parts(thread, *f)
-                    elif f[0] in self._retold:
-                        yield thread, *self._told(*f[:2], 0), *f[2:]
-                    else:
-                        yield thread, *f
+                rows = list(PACKED_ROW.iter_unpack(view))
+                self._let_go(len(view), offset)
+                known = all(map(KIND_NAMES.__contains__, {row[1] for row in rows}))
+                if not known or self._parked or self._retold:
+                    rows = list(self._rows_told(rows))
+                if rows:
+                    yield thread, rows
         for each in self.threads():
             wait = each.open
             if wait and wait.kind in KIND_NAMES:
@@ -336,14 +328,20 @@ class Record(RecordCounts):
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
                 packed = ROW_HISTOGRAM.pack(*counts)
-                yield (
-                    each.id,
-                    *self._told(wait.lock, wait.kind, wait.stack),
-                    1,
-                    ticks,
-                    ticks,
-                    packed,
-                )
+                told = self._told(wait.lock, wait.kind, wait.stack)
+                yield each.id, [(*told, 1, ticks, ticks, packed)]
+
+    def _rows_told(self, rows: list[tuple]) -> Iterator[tuple]:
+        """Those of known kinds, as languages.py and parked.py tell of their locks."""
+        for f in rows:
+            if f[1] not in KIND_NAMES:
+                continue
+            if f[0] in self._parked:
+                yield from self._parts(*f)
+            elif f[0] in self._retold:
+                yield *self._told(*f[:2], 0), *f[2:]
+            else:
+                yield f
 
     def choose(self, most: int) -> Choice:
         """Which events to read, where there are more than that: of those that took long, which are

@@ -6,6 +6,7 @@ All times here are nanoseconds.
 from __future__ import annotations
 
 import datetime
+import heapq
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from syncopate.records.openwaits import OpenWaits
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.teamfigures import TeamFigures
 from syncopate.records.transactionsites import Sites
-from syncopate.records.waitsums import Kind, Sums
+from syncopate.records.waitsums import Kind, OfThread, Sums
 from syncopate.symbols.symbols import Frame
 
 STACKS_KEPT = 5  # waiter and holder stacks told per lock
@@ -153,6 +154,7 @@ class Results:
             "end_ns": self.of.since_start(thread.end_ticks) if thread.end_ticks else None,
             "lost_ns": self.of.ns(self.of.thread_lost[index]),
             "waited_ns": self.of.ns(self.of.thread_waited[index]),
+            "ran_ns": counted[0] if counted else None,
             "runnable_ns": counted[1] if counted else None,
         }
 
@@ -166,6 +168,7 @@ class Results:
         waits = sum(kind.waits for kind in group.kinds.values())
         at_end = bool(group.locks) and is_region(group.locks[0])
         in_part = any(lock.flags & recordformat.IN_PART for lock in group.locks)
+        by_thread = group.by_thread()
         return {
             "name": group.name.text,
             "named_by": group.name.by,
@@ -195,9 +198,9 @@ class Results:
             "mean_wait_ns": self.of.ns(waited / waits) if waits else None,
             "worst": self._worst(group),
             "unexplained": "",
-            "threads_waited": len(group.by_thread),
+            "threads_waited": len(by_thread),
             "threads_lost": len(group.losers()),
-            "by_thread": self._by_thread(group),
+            "by_thread": self._by_thread(by_thread),
             "waits": {name: self._waits(of, total) for name, of in sorted(group.kinds.items())},
             **TeamFigures(self.of, group.team, at_end).as_data(),
             "hold": self._hold(group),
@@ -252,16 +255,16 @@ class Results:
         made = "made" if worst.flags & recordformat.CREATED else "first used"
         return f"{made} by {last.function}{place}"
 
-    def _by_thread(self, group: Group) -> list[dict]:
-        longest_first = sorted(group.by_thread.items(), key=lambda each: -each[1].total)
+    def _by_thread(self, sums: dict[int, OfThread]) -> list[dict]:
+        longest_first = heapq.nlargest(THREADS_KEPT, sums.items(), key=lambda each: each[1][1])
         return [
             {
                 "thread": self.of.label(thread),
-                "waits": kind.waits,
-                "waited_ns": self.of.ns(kind.total),
-                "max_ns": self.of.ns(kind.largest),
+                "waits": waits,
+                "waited_ns": self.of.ns(total),
+                "max_ns": self.of.ns(largest),
             }
-            for thread, kind in longest_first[:THREADS_KEPT]
+            for thread, (waits, total, largest) in longest_first
         ]
 
     def _waits(self, kind: Kind, all_threads: int) -> dict:
@@ -376,15 +379,17 @@ class Results:
     @staticmethod
     def _blockers(group: Group, watched: Mapping[int, Counter[str]]) -> dict | None:
         """Of the fewest threads that held it for half of the time that others waited, or more, what
-        became of their watched holds."""
+        became of their watched holds, as far as it is known who held it; None where that is not
+        known of half of the time."""
         total, seen, found = sum(group.blocked_by.values()), 0.0, Counter()
+        known = total - group.blocked_by[0]
         for holder, ticks in group.blocked_by.most_common():
-            if seen >= lockfigures.MOSTLY * total:
+            if seen >= lockfigures.MOSTLY * known:
                 break
             if holder:
                 seen += ticks
                 found.update(watched.get(holder, {}))
-        if seen < lockfigures.MOSTLY * total or not found["watched"]:
+        if known < lockfigures.MOSTLY * total or not found["watched"]:
             return None
         counts = {name: found[name] for name in ("watched", "preempted", "slept", "faulted")}
         return {"share": seen / total, **counts}

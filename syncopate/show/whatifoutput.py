@@ -33,7 +33,7 @@ def show(use: LockUse, machine: str, answers: list) -> None:
     console.print(
         f"{use.name}: {_several(use.acquisitions, 'section')} of {units.duration(use.hold_ns)},"
         f" {units.duration(outside)} of work between them, {units.percent(share)} waited;"
-        f" recorded with {_several(len(use.threads), 'thread')} on"
+        f" recorded with {_several(len(use.threads), 'thread')} at a time on"
         f" {_several(use.processors, 'processor')},"
         f" lock {use.algorithm}\n"
     )
@@ -79,6 +79,9 @@ def document(use: LockUse, machine: str, answers: list[dict]) -> dict:
             "members": use.members,
             "threads": len(use.threads),
             "outside_ns": [thread.outside_ns for thread in use.threads],
+            "reads_percent": use.reads,
+            "asleep_share": use.asleep_share(),
+            "asleep_runs_share": use.runs,
             "recorded_rate": use.rate,
         },
         "assumptions": list(dict.fromkeys(use.assumptions)),
@@ -90,16 +93,20 @@ def against_record(use: LockUse, answers: list) -> str:
     """The replay without a change beside the record itself: on the recorded machine, how far off it
     is. Empty where that was not replayed."""
     as_recorded = [
-        answer.before
+        answer
         for answer in answers
         if answer.threads == len(use.threads)
         and answer.what.split("=")[0] not in ("rwlock", "elide")
     ]
     if not as_recorded:
         return ""
+    first = as_recorded[0]
+    held = " On the same machine, quiet, these should agree."
+    if first.recorded:
+        held += f" Ranges count a difference of {first.difference():.2f}x."
     return (
         f"As recorded: {use.rate:,.0f} sections a second; replayed unchanged:"
-        f" {as_recorded[0]:,.0f}. On the same machine, quiet, these should agree."
+        f" {first.before:,.0f}.{held}"
     )
 
 

@@ -1,9 +1,10 @@
 """Loops that spin: code of x86-64 that waits for memory to change, or lets time pass.
 
 Told by the shortest way from an instruction, at which a thread was seen to run, back to it. It
-spins where PAUSE is on that way; or where each round does the same as the one before unless memory
-changes: nothing that it keeps depends on the round before, and it writes nothing that others see
-but by exchanging. Code need not have symbols. What cannot be followed is taken to be no spinning.
+spins where PAUSE is on that way; where it does nothing but count; or where each round does the same
+as the one before unless memory changes: nothing that it keeps depends on the round before, and it
+writes nothing that others see but by exchanging. Code need not have symbols. What cannot be
+followed is taken to be no spinning.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ _CHANGES = re.compile(
 )
 _EXCHANGES = re.compile(r"(xchg|cmpxchg)[bwlq]?$")
 _CLOCKS = ("rdtsc", "rdtscp")
+_COUNTS = re.compile(r"(add|sub|inc|dec)[bwlq]?$")
 _EXTENDS = {"cltq": "%rax", "cwtl": "%rax", "cbtw": "%rax"}
 _REGISTER = re.compile(r"%(?![defgcs]s\b)\w+")
-_OWN = re.compile(r"-?(0x[0-9a-f]+)?\((%rsp|%rbp)\)$")
+# A function's own variables: where it keeps no frame pointer, %rbp may point to anything else.
+_OWN = re.compile(r"(-?(0x[0-9a-f]+)?\(%rsp\)|-0x[0-9a-f]+\(%rbp\))$")
 _Uses = tuple[set[str], set[str]]  # what an instruction reads, and writes
 
 
@@ -36,18 +39,18 @@ class _Unknown(Exception):
     """An instruction of which it is not known what it reads and writes."""
 
 
-def head(program: Program, address: int) -> int | None:
-    """The lowest address of the loop that spins at this link-time address; None: it does not, as
-    far as is known. Of a function that does nothing but pause, that itself."""
+def spinning(program: Program, address: int) -> list[int]:
+    """The instructions of the loop that spins at this link-time address, the lowest first; none: it
+    does not, as far as is known. Of a function that does nothing but pause, that address itself."""
     here = program.instruction(address)
     if here is None:
-        return None
+        return []
     way = _round(program, here)
     if not way:  # a function that pauses for its callers
-        return address if here.name in PAUSES or program.follows_pause(address) else None
-    if any(each.name in PAUSES for each in way) or _is_same_each_time(way):
-        return min(each.address for each in way)
-    return None
+        return [address] if here.name in PAUSES or program.follows_pause(address) else []
+    if any(each.name in PAUSES for each in way) or _only_counts(way) or _is_same_each_time(way):
+        return sorted(each.address for each in way)
+    return []
 
 
 def _round(program: Program, start: Instruction) -> list[Instruction]:
@@ -86,6 +89,28 @@ def _next(each: Instruction) -> Iterator[int]:
         yield each.target
     if not each.is_jump:
         yield each.following
+
+
+def _only_counts(way: list[Instruction]) -> bool:
+    """Whether a round changes one number by as much each time, and does no more than copy it and
+    compare it: as who lets time pass before another try."""
+    steps = [each for each in way if not _BY_ITSELF.match(each.name)]
+    counted = [operands_of(each.operands)[-1] for each in steps if _COUNTS.match(each.name)]
+    if len(counted) != 1:
+        return False
+    operands = [of for each in steps for of in operands_of(each.operands)]
+    if _place(counted[0]) in set().union(*map(_registers_of_address, operands)):
+        return False  # it goes through memory
+    return all(_counts_or_copies(each, operands_of(each.operands)) for each in steps)
+
+
+def _counts_or_copies(each: Instruction, operands: Sequence[str]) -> bool:
+    """Whether it adds a constant, copies or compares, in registers and on the function's stack."""
+    if not all("(" not in (_place(of) or "") or _OWN.match(of) for of in operands):
+        return False
+    if _COUNTS.match(each.name):
+        return len(operands) == 1 or operands[0].startswith("$")
+    return bool(_COMPARES.match(each.name)) or each.name.startswith("mov")
 
 
 def _is_same_each_time(way: list[Instruction]) -> bool:

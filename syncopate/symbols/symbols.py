@@ -148,6 +148,7 @@ class Symbolizer:
         self._without_symbols: set[_Module] = set()
         layers: dict[int, tuple[int, int, int, str]] = {}
         writable: set[int] = set()
+        self._vdso: list[range] = []
         self._of_code: set[str] = set()  # paths of what code was mapped from
         lines = maps.split("\n")
         self.told = ToldNames(lines)
@@ -159,6 +160,8 @@ class Symbolizer:
                 (writable.add if "w" in found[3] else writable.discard)(start)
                 if "x" in found[3]:
                     self._of_code.add(layers[start][3])
+            elif found and found[5] == "[vdso]":
+                self._vdso.append(range(int(found[1], 16), int(found[2], 16)))
             elif build := _BUILD.fullmatch(line):
                 start, bias = int(build[1], 16), int(build[2], 16)
                 if start in layers:
@@ -172,6 +175,10 @@ class Symbolizer:
     def notes(self) -> list[str]:
         """What the reader should know about the names, each one line."""
         return [*self._notes, *self.names.notes]
+
+    def is_in_vdso(self, address: int) -> bool:
+        """Whether code there is what the kernel maps into each process."""
+        return any(address in each for each in self._vdso)
 
     def resolve(self, addresses: Iterable[int]) -> None:
         """Looks up return addresses in one batch, so that frames() answers at once."""

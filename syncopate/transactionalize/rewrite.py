@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.workers import Workers
 from syncopate.transactionalize import (
+    atomics,
     conditions,
     handlers,
     indirect,
@@ -33,6 +34,7 @@ from syncopate.transactionalize.program import CompilerError, Program
 from syncopate.transactionalize.stages import LIBRARY, Stage
 
 _DECLARED = re.compile(r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[;{]")
+_TRANSACTIONAL = re.compile(r"\b__transaction_\w+|\btransaction_(?:safe|callable)\b")
 _STATIC = re.compile(r"static\b")
 _PTHREAD_COND = re.compile(r"\bpthread_cond_t\b")
 _ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
@@ -133,35 +135,19 @@ class Rewriter:
         found = words.places(self.program.facts("words", WORDS=["no_such_name"]), texts)
         names = set(volatile) | {place.name for place in found}
         found = words.places(self.program.facts("words", WORDS=sorted(names)), texts)
-        touched = {p.name for p in found if self._in_transactions(p)}
+        found = [p for p in found if p.operation or not words.is_local(p)]
         for place in found:
             if (place.operation or place.name in volatile) and self._in_transactions(place):
                 self.touched.setdefault(place.name, []).append(place)
         if not self.stage.is_maximal:
             return
-        self.atomics = [p for p in found if p.operation and p.name in touched]
-        inside = [(p.text, p.at, p.text.call_end(p.at)) for p in self.atomics]
-        uses = [
-            p
-            for p in found
-            if not p.operation
-            and p.name in touched
-            and not any(p.text is t and a <= p.at < b for t, a, b in inside)
-        ]
-        refused, handlers_ = set(), handlers.reached(self.graph, texts)
-        for place in [*uses, *self.atomics]:
-            judged = not place.operation and not self._in_section(place)
-            why = words.refusal(place) if judged else None
-            if place.function in handlers_:
-                why = "a signal's handler uses it, which may interrupt a transaction"
-            if place.text.path in self.program.broken:
-                why = "it is used in a file that cannot be judged"
-            if why:
-                refused.add(place.name)
-                self._add(place.text.path, place.line, "word", place.name, why)
-        self.volatile = [w for n in touched - refused for w in volatile.get(n, [])]
-        self.atomics = [p for p in self.atomics if p.name not in refused]
-        self.uses = [p for p in uses if p.name not in refused and not self._in_section(p)]
+        chosen = atomics.choose(found, atomics.Judges(
+            self._in_transactions, self._in_section, handlers.reached(self.graph, texts),
+            self.program.broken, words.other_atomics(texts)))  # fmt: skip
+        for place, why in chosen.refused:
+            self._add(place.text.path, place.line, "word", place.name, why)
+        self.volatile = [w for n in chosen.names for w in volatile.get(n, [])]
+        self.atomics, self.uses = chosen.operations, chosen.uses
         self.graph.done |= {p.text.place(p.at) for p in self.atomics}
         for place in words.plain_members(self.atomics, texts, self._in_section):
             self._add(place.text.path, place.line, "word", place.name,
@@ -407,9 +393,10 @@ class Rewriter:
             is_source = name in self.program.sources()
             names_condition = any(re.search(rf"\b{w}\b", text.code) for w in waits)
             headers = []
-            if is_source and edits[name] and self.stage.wraps_library:
+            transactional = is_source and self._is_transactional(name, edits[name])
+            if transactional and self.stage.wraps_library:
                 headers.append("wrap_libc.h")
-            if is_source and edits[name] and self.stage.puts_off:
+            if transactional and self.stage.puts_off:
                 headers.append("wrap_output.h")
             if names_condition and (edits[name] if is_source else _PTHREAD_COND.search(text.code)):
                 headers.append("condition.h")
@@ -419,13 +406,18 @@ class Rewriter:
             if any(declares) and not re.search(r"#\s*include\s*<stdarg\.h>", text.text):
                 edits[name].insert_line(behind_includes(text.text), "#include <stdarg.h>\n")
             lines = [f"#include <syncopate/tm/{header}>\n" for header in headers]
-            if is_source and edits[name] and self.stage.puts_off:
+            if transactional and self.stage.puts_off:
                 lines += [
                     f"extern __typeof__({one}) {one} __attribute__((transaction_pure));\n"
                     for one in self._pure_in(name)
                 ]
             if lines:
                 edits[name].insert_line(behind_includes(text.text), "".join(lines))
+
+    def _is_transactional(self, name: str, edits: Edits) -> bool:
+        """Whether what is written into a file makes code of it run in transactions."""
+        text = self.program.texts[name].text
+        return len(_TRANSACTIONAL.findall(edits.apply(text))) > len(_TRANSACTIONAL.findall(text))
 
     def _pure_in(self, file: str) -> list[str]:
         """The functions that the user vouches for and this file calls."""

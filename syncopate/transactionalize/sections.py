@@ -37,8 +37,8 @@ class Section:
     unlock: Operation
     start: int  # behind the lock's statement
     exits: list[Exit] = field(default_factory=list)
-    # What goes before it: a place, what is declared there, what stays in its place.
-    hoisted: list[tuple[int, int, str, str]] = field(default_factory=list)
+    # What goes before it: what is declared there; places, and what stays there.
+    hoisted: list[tuple[str, list[tuple[int, int, str]]]] = field(default_factory=list)
     atomic: bool = False
 
     @property
@@ -309,11 +309,11 @@ def write(section: Section, edits: Edits, number: int, restart: str) -> int:
     text = section.text
     word = "__transaction_atomic" if section.atomic else "__transaction_relaxed"
     # What is used behind the section around it, too, has gone before that one already.
-    hoisted = [one for one in section.hoisted if not edits.touch(*one[:2])]
-    before = "".join(f"{declaration} " for _, _, declaration, _ in hoisted) + restart
+    hoisted = [one for one in section.hoisted if not edits.touch(*one[1][0][:2])]
+    before = "".join(f"{declaration} " for declaration, _ in hoisted) + restart
     start, stop, indentation = _room(section)
     edits.replace(start, stop, f"{indentation}{before}{word} {{")
-    for start, stop, _, stays in hoisted:
+    for start, stop, stays in (edit for _, replaced in hoisted for edit in replaced):
         edits.replace(start, stop, stays)
     closed = text.statement_end(section.end)
     for exit_ in section.exits:

@@ -7,12 +7,15 @@ import re
 from dataclasses import dataclass
 
 from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.declared import declarations
 from syncopate.transactionalize.sections import governors
 from syncopate.transactionalize.semantic import Fact
 
 _VOLATILE = re.compile(
     r"(?:^|(?<=[;}]))\s*(?:extern\s+|static\s+)?(volatile\s+)[\w\s]*?\b(\w+)\s*(?:=[^;]*)?;"
 )
+_ATOMIC = re.compile(r"\b__(?:sync|atomic)_(?!synchronize\b|thread_fence\b)[a-z]\w*")
+_ADDS = re.compile(r"__(?:sync|atomic)_(?:fetch_(?:and_)?(?:add|sub)|(?:add|sub)_(?:and_)?fetch)")
 _ELSE = re.compile(r"\b(?:else|do)\s*$")
 _STORE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
 
@@ -54,6 +57,40 @@ def places(facts: list[Fact], texts: dict[str, CText]) -> list[Place]:
                 text, at, fact.function, target[-1] if target else "?", fact.more["name"]
             )
     return list(found.values())
+
+
+def is_local(place: Place) -> bool:
+    """Whether what is used there by a name is a function's own variable or parameter."""
+    text = place.text
+    blocks = text.blocks(place.at)
+    if not blocks:
+        return False
+    name = re.compile(rf"\b{place.name}\b")
+    begins = max(text.code.rfind(end, 0, blocks[0][0]) for end in ";}") + 1
+    if name.search(text.code, begins, blocks[0][0]):
+        return True
+    return any(
+        v.name == place.name and text.block(one.start) in blocks and "extern" not in one.words
+        for one in declarations(text, blocks[0][0], place.at)
+        for v in one.variables
+    )
+
+
+def is_through_a_pointer(place: Place) -> bool:
+    """Whether an atomic operation changes something that no name tells."""
+    pointer = place.text.arguments(place.at)[0].strip()
+    if not pointer.startswith("&"):
+        return True
+    return not re.search(r"->|\.", pointer) and is_local(place)
+
+
+def other_atomics(texts: dict[str, CText]) -> str:
+    """An atomic operation that becomes no transaction, as "FUNCTION is used"; or ""."""
+    for text in texts.values():
+        for match in _ATOMIC.finditer(text.code):
+            if not _ADDS.fullmatch(match[0]):
+                return f"{match[0]} is used"
+    return ""
 
 
 def write_atomic(place: Place, edits: Edits) -> None:

@@ -67,8 +67,8 @@ def threads_at_once(analysis: Analysis) -> int:
     for others to end: they want no processor."""
     waited: Counter[int] = Counter()
     for group in analysis.groups:
-        for thread, sums in group.by_thread.items() if "join" in group.kinds else ():
-            waited[thread] += sums.total
+        for thread, (_, ticks, _) in group.by_thread().items() if "join" in group.kinds else ():
+            waited[thread] += ticks
     changes = []
     for index, thread in analysis.threads.items():
         life = analysis.life(index)

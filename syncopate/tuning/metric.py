@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from syncopate.base.errors import BAD_USE, Failure
-from syncopate.tuning.search import Dropped
+from syncopate.tuning.search import Unjudged
 
 # Commas stand between thousands. What looks like a number and is none of this form, as 12,5 and
 # 1.234.567 and 1:30, is not read as another one.
@@ -58,13 +58,13 @@ class Metric:
         text = self._found(output) if self.kind == "output" else self._printed()
         value = _number(text)
         if not sys.float_info.min <= value < math.inf:
-            raise Dropped(f"the metric is '{text.strip()[:40]}', and must be a number above zero")
+            raise Unjudged(f"the metric is '{text.strip()[:40]}', and must be a number above zero")
         return value if self.smaller_is_better else 1 / value
 
     def _found(self, output: str) -> str:
         found = re.findall(self.text, output)
         if not found:
-            raise Dropped(f"its output has nothing that matches '{self.text}'")
+            raise Unjudged(f"its output has nothing that matches '{self.text}'")
         return found[-1]
 
     def _printed(self) -> str:
@@ -79,9 +79,9 @@ class Metric:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-            raise Dropped(f"the metric's command failed: {error}") from None
+            raise Unjudged(f"the metric's command failed: {error}") from None
         if done.returncode != 0:
-            raise Dropped(f"the metric's command ended with status {done.returncode}")
+            raise Unjudged(f"the metric's command ended with status {done.returncode}")
         return done.stdout
 
 

@@ -29,6 +29,10 @@ class Dropped(Exception):
     """A choice that cannot be measured: the program failed or took far too long with it."""
 
 
+class Unjudged(Dropped):
+    """The program ran, but there is no number to judge the run by."""
+
+
 @dataclass
 class Verdict:
     """A choice against another: the ratio of their costs, below 1 where it is better."""

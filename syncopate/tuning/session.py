@@ -21,7 +21,7 @@ from syncopate.tuning.hotlocks import HotLock
 from syncopate.tuning.plan import Ground, Outcome
 from syncopate.tuning.progress import Progress
 from syncopate.tuning.runner import Runner
-from syncopate.tuning.search import Dropped, Search
+from syncopate.tuning.search import Dropped, Search, Unjudged
 
 PATIENCE = 10.0  # times as long as without us: a run beyond that is ended
 SLACK = 5.0  # seconds on top of it
@@ -63,7 +63,8 @@ class Session:
         except Dropped as why:
             self.progress.done()
             who = f"{self.command[0]}{' under load' if self.runner.server else ''}"
-            raise Failure(f"tune: {who} fails by itself: {why}", FAILED) from None
+            what = "cannot be judged" if isinstance(why, Unjudged) else "fails by itself"
+            raise Failure(f"tune: {who} {what}: {why}", FAILED) from None
         except KeyboardInterrupt:
             self.progress.done()
             self._finish(search, "interrupted; ")

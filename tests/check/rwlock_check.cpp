@@ -2,6 +2,8 @@
 // whole updates, nobody is left asleep.
 #include <syncopate/rwlocks/auto_rwlock.h>
 
+#include <atomic>
+
 #include "check.h"
 
 namespace {
@@ -133,6 +135,61 @@ void timed_writer_is_overtaken() {
   delete s;
 }
 
+// Who is refused by a try holds nothing, so it refuses nobody.
+void try_in_vain_is_not_seen() {
+  auto* const s = new shared;
+  bool reads = false, writes = false;
+  s->lock.lock();
+  auto w = [s, &writes] {
+    s->lock.unlock();
+    writes = s->lock.try_lock();
+  };
+  auto r = [s, &reads] { reads = s->lock.try_lock_shared(); };
+  check::together(w, r);
+  assert(reads || writes);
+  delete s;
+}
+
+// Readers that wait for each other inside: one that was called, and one that came to wait while a
+// writer was faster than the first.
+void readers_meet_inside() {
+  auto* const s = new shared;
+  auto* const inside = new std::atomic<int>(0);
+  auto* const writes_again = new std::atomic<int>(0);
+  s->lock.lock();
+  const auto wait = [](std::atomic<int>& word, int value) {
+    syncopate::machine::wait_until(word, std::memory_order_relaxed,
+                                   [value](int seen) { return seen == value; });
+  };
+  const auto await_waiters = [s] {
+    while (!s->lock.contended()) syncopate::machine::yield();
+  };
+  auto first = [=] {
+    s->lock.lock_shared();
+    inside->fetch_add(1, std::memory_order_relaxed);
+    wait(*inside, 2);
+    s->lock.unlock_shared();
+  };
+  auto second = [=] {
+    wait(*writes_again, 1);
+    first();
+  };
+  auto w = [=] {
+    await_waiters();
+    s->lock.unlock();
+    const bool again = s->lock.try_lock();
+    writes_again->store(1, std::memory_order_relaxed);
+    if (!again) return;
+    await_waiters();
+    s->lock.unlock();
+  };
+  check::together(first, second, w);
+  s->lock.check_at_rest();
+  delete writes_again;
+  delete inside;
+  delete s;
+}
+
 // A holder looks at the queue that another one enters.
 void invariants() {
   auto* const s = new shared;
@@ -157,6 +214,8 @@ constexpr check::scenario scenarios[] = {
     {"timed_writer_comes_back", timed_writer_comes_back},
     {"timed_writer_is_overtaken", timed_writer_is_overtaken},
     {"invariants", invariants},
+    {"try_in_vain_is_not_seen", try_in_vain_is_not_seen},
+    {"readers_meet_inside", readers_meet_inside},
 };
 
 }  // namespace

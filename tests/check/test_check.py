@@ -68,6 +68,7 @@ BOUNDED = {
     ("rwlock_check", "try_beside_two_writers"),
     ("rwlock_check", "timed_writer_is_overtaken"),  # two that time out
     ("rwlock_check", "invariants"),
+    ("rwlock_check", "readers_meet_inside"),
     ("barrier_check", "poll_then_futex_barrier three"),  # each polls a thousand times, then sleeps
     ("fork_join_check", "one_member"),
     ("fork_join_check", "two_members"),
@@ -96,7 +97,7 @@ PASSED_AFTER_LONG = {
     ("lock_check", "cna:spin_then_park try_lock_again"): 150_000,
     ("lock_check", "hmcs:spin_then_park try_lock_again"): 250_000,
     ("lock_check", "reciprocating:spin_then_park three_threads"): 100_000,
-    ("rwlock_check", "timed_writer_is_overtaken"): 400_000,
+    ("rwlock_check", "timed_writer_is_overtaken"): 800_000,
     ("rwlock_check", "invariants"): 300_000,
     ("barrier_check", "poll_then_futex_barrier three"): 100_000,
 }
@@ -124,7 +125,7 @@ PASSED_AFTER_LONG_WHEN_CALM = {
     ("lock_check", "one_spinner:park three_threads"): 400_000,
     ("lock_check", "one_spinner:park try_lock_again"): 100_000,
     ("lock_check", "elided_auto three_threads"): 100_000,
-    ("rwlock_check", "writer_and_two_readers"): 400_000,
+    ("rwlock_check", "writer_and_two_readers"): 600_000,
     ("gil_check", "beside_the_holder"): 300_000,
     ("barrier_check", "auto_barrier three"): 60_000,
     ("barrier_check", "futex_barrier three"): 60_000,
@@ -145,6 +146,7 @@ BOUNDED_WHEN_CALM = {
     ("elided_condition_check", "two_waiters_notify_all"),
     ("elided_condition_check", "two_waiters_two_signals"),
     ("gil_check", "two_holders"),
+    ("rwlock_check", "readers_meet_inside"),
     ("barrier_check", "central_barrier:park three"),
     ("barrier_check", "combining_tree_barrier:park three"),
     ("barrier_check", "dissemination_barrier:park three"),

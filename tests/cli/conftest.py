@@ -59,6 +59,35 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 """
 
+# A process whose two children have two threads each, with a lock of their own.
+FORKS = r"""
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static void* work(void* x) {
+  for (int i = 0; i < 20; i++) {
+    pthread_mutex_lock(&pool_lock);
+    usleep(1000);
+    pthread_mutex_unlock(&pool_lock);
+  }
+  return x;
+}
+static int worker(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  work(0);
+  pthread_join(other, 0);
+  return 0;
+}
+int main(void) {
+  for (int i = 0; i < 2; i++)
+    if (fork() == 0) return worker();
+  while (wait(0) > 0) {}
+  return 0;
+}
+"""
+
 
 def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
     """Runs `syncopate ARGUMENTS`; `environ` is added to ours."""

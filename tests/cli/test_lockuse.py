@@ -225,6 +225,41 @@ def test_who_is_taken_to_use_a_lock_that_nobody_waited_for(tmp_path, started):
     assert f"nobody waited for it: all threads{others} are taken" in " ".join(use.assumptions)
 
 
+@pytest.mark.parametrize("measured", [False, True], ids=["guessed", "measured"])
+@pytest.mark.parametrize(
+    ("lives", "at_once", "spanned"),
+    [
+        ([(0, 1), (0, 1), (0, 1), (0, 1)], 4, 1),
+        ([(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)], 1, 1),
+        ([(0, 0.5), (0, 0.5), (0.5, 1), (0.5, 1)], 2, 1),
+        ([(0, 0.25), (0.5, 0.75)], 1, 0.5),  # none lives between them
+        ([(0, 0.3), (0.27, 0.57), (0.54, 0.84)], 1, 0.84),
+        ([(0, 1), *((i / 10, (i + 1) / 10) for i in range(10))], 2, 1),
+        ([(0, 1), *[(0, 0.2)] * 7], 7, 1),  # who lives alone later meets nobody there
+    ],
+)
+def test_threads_that_follow_one_another_are_not_replayed_together(
+    tmp_path, lives, at_once, spanned, measured
+):
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=1000, holds=[200] * 400)
+    for number, (start, end) in enumerate(lives):
+        begin = builder.start
+        thread = builder.thread(
+            10 + number, start=begin + round(start * LIFE), end=begin + round(end * LIFE)
+        )
+        builder.row(thread, lock, 1, [300] * 20)
+        if measured:
+            builder.row(thread, lock, OUTSIDE, [1000 + number] * 200)
+    use = use_of(builder, tmp_path)
+    assert len(use.threads) == at_once
+    assert use.rate == pytest.approx(1000 / (spanned * LIFE * 1e-9), rel=0.01)
+    said = [line for line in use.assumptions if "live at one time" in line]
+    assert bool(said) == (at_once < len(lives))
+    if at_once > 1 and measured:  # who lived longest is one of them
+        assert min(each.outside_ns for each in use.threads) < 1000 + 0.1 * len(lives)
+
+
 def test_other_waits_are_time_away(tmp_path):
     builder = two_threads()
     condition = builder.lock(0x2000, object_kind=4)

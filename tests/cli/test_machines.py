@@ -298,7 +298,7 @@ def test_compile_errors_are_the_compilers(tools, tmp_path):
         (["simulate", "true"], 2, "was not compiled for the simulated machine"),
         (["simulate", "--plot", "true"], 2, "--plot needs --sweep"),
         (["simulate", "--sweep", "threads", "true"], 2, "NAME=VALUE"),
-        (["simulate", "--json", "report", "true"], 2, "a name in .json"),
+        (["simulate", "--json", "no-such-report", "true"], 2, "a name in .json"),
         (["simulate", "no-such.cpp"], 2, "no such file"),
         (["check"], 2, "nothing named"),
         (["check", "--seconds", "many", "all"], 2, "'many' is not a number"),

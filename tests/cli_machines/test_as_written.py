@@ -119,6 +119,7 @@ USES = {
 }
 
 
+@pytest.mark.crossed("compiler", "place", "use")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("use", USES)

@@ -77,6 +77,7 @@ std::string code_name(const void* place) {
   return "place " + std::to_string(reinterpret_cast<std::uintptr_t>(place));
 }
 std::string place_name(const void* place) { return code_name(place); }
+std::vector<source_position> code_frames(const void* place) { return {{code_name(place), "", 0}}; }
 std::string source_position::text() const { return function; }
 std::vector<source_position> known_frames(const void* const* places, std::size_t, std::size_t) {
   return {{code_name(*places), "", 0}};

@@ -124,7 +124,7 @@ PROGRAMS = {
     "syncopate": "this table, by the command that it starts",
     "syncopate-native": "test_outputs.py, and tests/unit/test_native_tool.sh",
     "syncopate-names": "test_outputs.py; it answers the command alone",
-    "kernel-recorder": "tests/cli/test_kernel_recorder.py; it answers the command alone",
+    "kernel-recorder": "tests/cli/kernel/test_kernel_recorder.py; it answers the command alone",
     "command": "this table: it is the Python command",
     "replay.simulated": "this table, as `simulate --from`",
 }

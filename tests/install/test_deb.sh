@@ -12,6 +12,7 @@ fail() {
 }
 
 package=$("$source/scripts/package/deb.sh" "$build" "$work/out" | tail -1)
+"$source/tests/install/check_package.sh" "$package" "$(cd "$source" && pwd)"
 dpkg-deb --field "$package" Depends | grep -q 'libc6 (>= ' || fail "no dependency on the C library"
 
 # Each library that something in it is linked with is in it, or in a package that it depends on.

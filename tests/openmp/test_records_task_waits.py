@@ -142,6 +142,7 @@ def recorded(folder, program, options, *arguments):
     return results, run_cli("report", record).stdout, idle, delayed
 
 
+@pytest.mark.crossed("programs", "compiler", "how")
 @pytest.mark.parametrize(("compiler", "options"), HOW)
 @pytest.mark.parametrize("how", ["waits", "groups", "depends", "loops", "meets", "ends"])
 def test_what_threads_wait_for_tasks_is_what_they_run_none(

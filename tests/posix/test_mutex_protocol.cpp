@@ -56,6 +56,53 @@ void inherit_table(const MutexKind& kind) {
   CHECK_OK(pthread_mutex_destroy(&mutex));
 }
 
+// What a time means that is not valid, or lies before 1970, differs from kind to kind: the kernel
+// refuses both of mutexes that inherit priorities.
+void times_table() {
+  static const struct {
+    const char* name;
+    int protocol, robust, shared;
+    int before_1970, all_negative;
+  } rows[] = {
+      {"private", PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED, 0, ETIMEDOUT, ETIMEDOUT},
+      {"shared", PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED, 1, ETIMEDOUT, ETIMEDOUT},
+      {"robust", PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST, 0, ETIMEDOUT, EINVAL},
+      {"shared, robust", PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST, 1, ETIMEDOUT, EINVAL},
+      {"inherits", PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED, 0, EINVAL, EINVAL},
+      {"inherits, shared", PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED, 1, EINVAL, EINVAL},
+      {"inherits, robust", PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST, 0, EINVAL, EINVAL},
+  };
+  const timespec past = {0, 1}, before_1970 = {-1, 5}, all_negative = {-1, -1};
+  const timespec too_many = {1L << 40, 1000000000};
+  for (const MutexKind& kind : mutex_kinds) {
+    for (const auto& row : rows) {
+      pthread_mutexattr_t attributes;
+      CHECK_OK(pthread_mutexattr_init(&attributes));
+      CHECK_OK(pthread_mutexattr_settype(&attributes, kind.type));
+      CHECK_OK(pthread_mutexattr_setprotocol(&attributes, row.protocol));
+      CHECK_OK(pthread_mutexattr_setrobust(&attributes, row.robust));
+      CHECK_OK(pthread_mutexattr_setpshared(&attributes, row.shared));
+      pthread_mutex_t mutex;
+      CHECK_OK(pthread_mutex_init(&mutex, &attributes));
+      CHECK_OK(pthread_mutex_lock(&mutex));
+      Thread([&] {
+        const auto expect = [&](const timespec& at, int error) {
+          CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), error);
+          CHECK_ERR(pthread_mutex_clocklock(&mutex, CLOCK_REALTIME, &at), error);
+          CHECK_ERR(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &at), error);
+          CHECK_ERR(pthread_mutex_clocklock(&mutex, CLOCK_BOOTTIME, &at), EINVAL);
+        };
+        expect(past, ETIMEDOUT);
+        expect(before_1970, row.before_1970);
+        expect(all_negative, row.all_negative);
+        expect(too_many, EINVAL);
+      }).join();
+      CHECK_OK(pthread_mutex_unlock(&mutex));
+      CHECK_OK(pthread_mutex_destroy(&mutex));
+    }
+  }
+}
+
 void inherit_with_condition() {
   pthread_mutex_t mutex;
   make(&mutex, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT);
@@ -123,6 +170,7 @@ void protect_table() {
 int main() {
   check_begin();
   for (const MutexKind& kind : mutex_kinds) inherit_table(kind);
+  times_table();
   inherit_with_condition();
   protect_table();
   return check_end();

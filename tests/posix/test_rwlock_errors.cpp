@@ -135,10 +135,65 @@ void reinit() {
   table(&lock);
 }
 
+// As many readers as can be counted: the first word counts them, in whatever unit.
+void full_of_readers() {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  unsigned& word = *reinterpret_cast<unsigned*>(&lock);
+  CHECK_OK(pthread_rwlock_rdlock(&lock));
+  expect_read_locked(&lock);  // a section that was elided is not, behind another's look
+  const unsigned one = word, glibc_unit = 8;
+  MUST(one == 1 || one == glibc_unit);
+  word = one == glibc_unit ? 0x7fff'fff8 : 0x1fff'fffe;
+  const timespec later = in_ms(CLOCK_REALTIME, 20000);
+  const timespec later_monotonic = in_ms(CLOCK_MONOTONIC, 20000);
+  CHECK_ERR(pthread_rwlock_rdlock(&lock), EAGAIN);
+  CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EAGAIN);
+  CHECK_ERR(pthread_rwlock_timedrdlock(&lock, &later), EAGAIN);
+  CHECK_ERR(pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &later_monotonic), EAGAIN);
+  CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
+  CHECK_OK(pthread_rwlock_unlock(&lock));
+  CHECK_OK(pthread_rwlock_tryrdlock(&lock));
+  CHECK_OK(pthread_rwlock_unlock(&lock));
+  word = 0;
+  expect_free(&lock);
+}
+
+// A try that is refused holds nothing, also while it is made: nobody else is refused for it.
+void tries_in_vain() {
+  constexpr int rounds = 2000;
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  int ready = 0, round = 0, reads = 0, refused_for_nobody = 0;
+  Thread reader([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      set_int(&ready, i);
+      await_int(&round, i);
+      if (i % 2 == 0) reads = pthread_rwlock_tryrdlock(&lock);
+      else reads = pthread_rwlock_timedrdlock(&lock, &past);
+      if (reads == 0) CHECK_OK(pthread_rwlock_unlock(&lock));
+    }
+    set_int(&ready, rounds + 1);
+  });
+  for (int i = 1; i <= rounds; ++i) {
+    CHECK_OK(pthread_rwlock_wrlock(&lock));
+    await_int(&ready, i);
+    set_int(&round, i);
+    for (int delay = 0; delay < i % 60; ++delay) asm volatile("");
+    CHECK_OK(pthread_rwlock_unlock(&lock));
+    const int writes = pthread_rwlock_trywrlock(&lock);
+    if (writes == 0) CHECK_OK(pthread_rwlock_unlock(&lock));
+    await_int(&ready, i + 1);
+    if (writes != 0 && reads != 0) ++refused_for_nobody;
+  }
+  reader.join();
+  CHECK_EQ(refused_for_nobody, 0);
+}
+
 }  // namespace
 
 int main() {
   check_begin();
+  full_of_readers();
+  tries_in_vain();
   pthread_rwlock_t fixed = PTHREAD_RWLOCK_INITIALIZER;
   pthread_rwlock_t fixed_writer = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
   pthread_rwlock_t made;

@@ -228,7 +228,7 @@ long a(long v) { pthread_mutex_lock(&direct); struct link l; l.value = v; push(&
 long b(long v) { pthread_mutex_lock(&deep); struct link l; l.value = v; pass(&l, 1);
   pthread_mutex_unlock(&deep); char c[64]; for (int i = 0; i < 64;
   i++) ((volatile char*)c)[i] = 9; return sum(); }
-long c(long v) { pthread_mutex_lock(&within); struct link l[1] = {{0, v}}; push(l);
+long c(long v) { pthread_mutex_lock(&within); struct link l[v]; l->value = v; push(l);
   pthread_mutex_unlock(&within); return sum(); }
 long d(long v) { pthread_mutex_lock(&asked); struct link l = {0, v}; ask(&l);
   pthread_mutex_unlock(&asked); return sum(); }

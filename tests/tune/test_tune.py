@@ -244,10 +244,19 @@ def test_the_processors_are_those_that_the_search_may_use(monkeypatch):
     [
         (["--", "SUBJECT", "crash"], 1, "fails by itself: it was killed by SIGABRT"),
         (["--", "false"], 1, "fails by itself: it ended with status 1"),
-        (["--metric", "nothing: (x)", "--", "true"], 1, "nothing that matches 'nothing: (x)'"),
+        (
+            ["--metric", "nothing: (x)", "--", "true"],
+            1,
+            "cannot be judged: its output has nothing",
+        ),
+        (["--metric", "(x)", "--", "echo", "x"], 1, "echo cannot be judged: the metric is 'x'"),
         (["--metric", "[", "--", "true"], 2, "no regular expression"),
         (["--metric", "number", "--", "true"], 2, "must have one group"),
-        (["--metric", "command:false", "--", "true"], 1, "command ended with status 1"),
+        (
+            ["--metric", "command:false", "--", "true"],
+            1,
+            "cannot be judged: the metric's command",
+        ),
         (["--locks", "auto,mcss", "--", "true"], 2, "did you mean mcs"),
         (["--budget", "soon", "--", "true"], 2, "a time such as 90s"),
         (["--budget", "1s", "--", "sleep", "0.2"], 2, "one run takes 0."),

@@ -94,11 +94,24 @@ TEST(RecordOpenWaits, AttemptsInQuickSuccessionAreOneWait) {
     EXPECT_HERE(record::trying_for == nullptr);
     record::released(&lock, id, false);
     EXPECT_HERE(waits_in(path, wait_kind::trylock) == 1);
-    // Given up: another wait ends it.
+    // Given up: a wait for another lock ends it.
+    static object other;
     for (int i = 0; i < 1000; ++i) record::tried_in_vain(id, &lock, 77, &lock);
-    record::wait w = record::wait_begin(wait_kind::mutex, id, 77);
+    record::wait w = record::wait_begin(wait_kind::mutex, other.id(), 77);
     EXPECT_HERE(waits_in(path, wait_kind::trylock) == 2);
     record::wait_end_now(w);
+    // One for the same goes on with it, unless the processor was lost meanwhile.
+    bool goes_on = false;
+    for (int round = 0; round < 100 && !goes_on; ++round) {
+      const std::uint64_t given_up = waits_in(path, wait_kind::in_vain);
+      for (int i = 0; i < 1000; ++i) record::tried_in_vain(id, &lock, 77, &lock);
+      const std::uint64_t tried = syncopate::machine::ticks();
+      w = record::wait_begin(wait_kind::mutex, id, 77);
+      EXPECT_HERE(record::trying_for == nullptr);
+      goes_on = w.start < tried && waits_in(path, wait_kind::in_vain) == given_up;
+      record::wait_end_now(w);
+    }
+    EXPECT_HERE(goes_on);
     return 0;
   });
   EXPECT_EQ(status, 0);

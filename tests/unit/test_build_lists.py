@@ -1,8 +1,13 @@
-"""Lists of what is tested are never kept in CMake's cache: a build folder that is there already
-would go on with the list of the day on which it was made, and leave new tests out."""
+"""What a build folder that is there already would get wrong: lists of what is tested are never kept
+in CMake's cache, or it would go on with those of the day on which it was made; and what is compiled
+with a plugin of ours waits for it, though the plugin may be of a later day."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHED = re.compile(r"\bset\(\s*(\w+)\s+([^()]*?)\s*CACHE\s+(?:STRING|PATH|BOOL)\b", re.S)
@@ -17,3 +22,19 @@ def test_no_list_is_cached() -> None:
     }
     assert "SYNCOPATE_TEST_SECONDS" in found  # else the pattern finds nothing at all
     assert not {name for name, values in found.items() if len(values) > 1}, found
+
+
+def test_what_is_compiled_with_a_plugin_waits_for_it():
+    build = Path(os.environ["SYNCOPATE_BUILD_DIR"])
+    rules = build / "build.ninja"
+    if not rules.exists():
+        pytest.skip(f"{build} is not ninja's: it has no build.ninja")
+    found = r"\nbuild (\S+\.o): [^\n]*\n(?:  [^\n]*\n)*?  FLAGS =[^\n]* -fplugin=(\S+)"
+    compiled = re.findall(found, rules.read_text())
+    if not compiled:
+        assert not [*build.parent.glob("lib/libsyncopate-gcc*.so")]
+        pytest.skip("gcc's headers for plugins were not there when this build was configured")
+    for made, plugin in compiled[:: len(compiled) // 8 + 1]:
+        words = ["ninja", "-C", build, "-t", "commands", made]
+        before = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert f"-o {plugin} " in before, made

@@ -1,6 +1,6 @@
 """What CONTRIBUTING.md says of new machine parameters, options and locks: how many files one takes.
 
-A report's number has tests/cli/test_lock_columns.py.
+A report's number has tests/cli/report/test_lock_columns.py.
 """
 
 import json

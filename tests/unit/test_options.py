@@ -35,8 +35,8 @@ OTHERS = {
     "SYNCOPATE_LOKC": "a mistake that tests make",
     "SYNCOPATE_COMPILER_HAS_TM": "what CMake finds out of the compiler",
     "SYNCOPATE_DATA": "the place in the report's page where its data come",
-    "SYNCOPATE_INSTALLED_MACHINES": "a macro, defined for one source file",
-    "SYNCOPATE_SOURCE_MACHINES": "a macro, defined for one source file and its tests",
+    "SYNCOPATE_MACHINES_FROM_LIBRARY": "a macro, defined for one source file",
+    "SYNCOPATE_SOURCE_MACHINES": "a macro, defined for its tests",
     "SYNCOPATE_NOTE": "an example in CONTRIBUTING.md",
     "SYNCOPATE_PLANTED": "an option that a test adds to a copy",
 }

@@ -34,12 +34,19 @@ class node_pool {
   // Returns the index (>= 2) of a node nobody else has. Ends the process only when 2^20 nodes are
   // in circulation or the address space is used up.
   static std::uint32_t take() noexcept {
+    const std::uint32_t index = try_take();
+    if (index == 0) std::abort();
+    return index;
+  }
+
+  // The same; returns 0 where take() ends the process.
+  static std::uint32_t try_take() noexcept {
+    if (base() == nullptr) return 0;
     const unsigned home = machine::processor() % stripes;
     for (unsigned i = 0; i < stripes; ++i)
       if (const std::uint32_t index = pop(free_[(home + i) % stripes].head)) return index;
     const std::uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed);  // [X]
-    if (fresh >= capacity) std::abort();
-    return fresh;
+    return fresh < capacity ? fresh : 0;
   }
 
   // Requires: taken, and no other thread will follow a pointer to it into a decision.
@@ -62,6 +69,7 @@ class node_pool {
   static constexpr std::uint32_t first = 2;  // 0 and 1 are free for the lock's own meanings
   static constexpr unsigned stripes = 16;
 
+  // Null where there is no room for the cells; never once a node was taken.
   static cell* base() noexcept {
     cell* cells = base_.load(std::memory_order_acquire);  // [M]
     return __builtin_expect(cells != nullptr, 1) ? cells : map();
@@ -70,7 +78,7 @@ class node_pool {
   [[gnu::noinline, gnu::cold]] static cell* map() noexcept {
     void* fresh = ::mmap(nullptr, sizeof(cell) * capacity, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (fresh == MAP_FAILED) std::abort();
+    if (fresh == MAP_FAILED) return nullptr;
     cell* expected = nullptr;
     if (base_.compare_exchange_strong(expected, static_cast<cell*>(fresh),
                                       std::memory_order_acq_rel, std::memory_order_acquire))  // [M]

@@ -16,7 +16,8 @@
 //
 // Invariants
 //   I1  writer excludes readers. Both in word_ are a writer and readers that counted themselves
-//       too early: they leave again as readers do, and do not enter.
+//       too early: they leave again as readers do, and do not enter. Only who then waits without a
+//       limit does so: a try_lock() that finds the lock held has found one who has it, or will.
 //   I2  waiters is set and cleared with guard_ held, and tells whether the queue is empty.
 //   I3  An element is in the queue until a releaser takes it out (then `turn` will be set) or its
 //       waiter removes itself; both with guard_ held.
@@ -32,7 +33,8 @@
 //       will look at the lock, and leaving holders need not wake another.
 //   I8  Readers that prefer readers do not stay behind a writer while others hold it: a holder
 //       may wait for one of them. So they enter beside other readers, go on with readers that stood
-//       before that writer, and are set going by the writer if readers were faster than it.
+//       before that writer, and are set going by the writer if readers were faster than it, by a
+//       reader that was called when it has the lock.
 //
 // Memory order (each tag stands at its site below)
 //   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R]. (When it
@@ -102,12 +104,25 @@ class auto_rwlock {
   void lock_shared() noexcept { (void)lock_shared_until(rw_preference::readers, nullptr); }
   [[nodiscard]] bool lock_shared_until(rw_preference preference,
                                        const machine::deadline* until) noexcept {
-    return try_lock_shared(preference) || wait_for(role::reader, preference, until);
+    return begin_lock_shared(preference, until) || wait_for(role::reader, preference, until);
   }
-  [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
+  // The first step of lock_shared_until(): returns whether the lock was open, and is now held. Who
+  // waits without a limit will read, and may be seen before; that is one RMW, which never fails.
+  [[nodiscard]] bool begin_lock_shared(rw_preference preference,
+                                       const machine::deadline* until) noexcept {
+    if (until != nullptr) return try_lock_shared(preference);
     const std::uint32_t before = word_.fetch_add(1, std::memory_order_acquire);  // [A]
     if (__builtin_expect(readers_may_enter(before, preference), 1)) return true;
     unlock_shared();
+    return false;
+  }
+  // Nobody sees that it was tried in vain.
+  [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
+    while (readers_may_enter(seen, preference))
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,  // [A]
+                                      std::memory_order_relaxed))                 // [X]
+        return true;
     return false;
   }
   // Requires: the calling thread holds the lock shared.
@@ -221,7 +236,8 @@ class auto_rwlock {
       }
       // Woken, not granted. A woken waiter does not defer to others that wait: it was their turn.
       if (take(as, rw_preference::readers) || (may_spin && spin(as, rw_preference::readers))) {
-        word_.fetch_and(~called, std::memory_order_relaxed);  // [W]
+        const std::uint32_t seen = word_.fetch_and(~called, std::memory_order_relaxed);  // [W]
+        if (as == role::reader && (seen & waiters) != 0) set_readers_going();
         return true;
       }
     }
@@ -271,9 +287,10 @@ class auto_rwlock {
           me.turn.store(waiter::waiting, std::memory_order_relaxed);  // [X]
           queue_.insert(me, front);
         }
-        // Readers were faster than this writer: those behind it share the lock with them (I8).
-        if (!enter && front && me.as == role::writer && (seen & writer) == 0)
-          going = queue_.take_out(role::reader);
+        // Readers were faster than this writer: those behind it share the lock with them (I8). So
+        // do those behind a reader.
+        if (front && (seen & writer) == 0 && enter == (me.as == role::reader))
+          going = take_out_readers();
         guard_.unlock();
         set_going(going, waiter::woken);
         if (enter && me.as == role::writer)
@@ -281,6 +298,21 @@ class auto_rwlock {
         return !enter;
       }
     }
+  }
+
+  // All that may read beside the holders. Requires: guard_ is held, and no writer holds the lock.
+  waiter* take_out_readers() noexcept {
+    waiter* const going = queue_.take_out(role::reader);
+    if (queue_.is_empty()) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
+    return going;
+  }
+  // By a reader that was called, and has the lock: while it was on its way, a writer had the lock
+  // once more, and left without looking after those that had come to wait (I8).
+  [[gnu::noinline, gnu::cold]] void set_readers_going() noexcept {
+    lock_guard();
+    waiter* const going = take_out_readers();
+    guard_.unlock();
+    set_going(going, waiter::woken);
   }
 
   // Takes a waiter whose deadline has passed out of the queue; false if it was chosen before.
@@ -294,8 +326,8 @@ class auto_rwlock {
       const bool readers_next = me.as == role::writer && !queue_.is_empty() &&
                                 queue_.first()->as == role::reader &&
                                 (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
-      if (readers_next) going = queue_.take_out(role::reader);
-      if (queue_.is_empty()) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
+      if (readers_next) going = take_out_readers();
+      else if (queue_.is_empty()) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
     }
     guard_.unlock();
     set_going(going, waiter::woken);

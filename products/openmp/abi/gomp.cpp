@@ -12,6 +12,8 @@
 #include "openmp/runtime/caller.h"
 #include "openmp/runtime/passed_on.h"
 #include "openmp/tasks/phase.h"
+#include "openmp/teams/arrivals.h"
+#include "openmp/teams/recorded_tasks.h"
 #include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
 
@@ -36,13 +38,26 @@ auto end_by_runtime(const binding& b, const void* caller, End entry_points::*end
   return (b.to->real.*end)();
 }
 
-// The unnamed critical section, and the lock of atomic operations without an instruction.
-constinit whole_lock unnamed{}, atomics{};
+// The same of one that not all threads of the team may come to, or that does not tell whether it
+// waits: who is the last at its barriers is not counted any more (arrivals.h).
+void some_may_stay_away(const binding& b) {
+  if (!is_recording()) return;
+  if (const frame* const f = counted_frame(*b.to)) stop_counting(*f);
+}
+
 // What stands for them where they are the runtime's: who is in one releases it.
 thread_local constinit char in_unnamed [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit char in_atomic [[gnu::tls_model("initial-exec")]] = 0;
 
 }  // namespace
+
+// The unnamed critical section, and the lock of atomic operations without an instruction. Their
+// names stay where a library's others are stripped: reports know the program's locks by them
+// (syncopate/records/languages.py).
+extern "C" {
+[[gnu::visibility("protected")]] constinit whole_lock syncopate_unnamed_critical{};
+[[gnu::visibility("protected")]] constinit whole_lock syncopate_atomic{};
+}
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_barrier() {
   const binding& b = SYNCOPATE_CALLER(gomp);
@@ -75,6 +90,7 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_barrier_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
   if (f == nullptr) {
+    some_may_stay_away(b);
     const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
     return b.to->real.GOMP_barrier_cancel();
   }
@@ -85,8 +101,10 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_barrier_cancel() {
 SYNCOPATE_OPENMP_EXPORT bool GOMP_loop_end_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
-  if (f == nullptr)
+  if (f == nullptr) {
+    some_may_stay_away(b);
     return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_loop_end_cancel);
+  }
   b.to->real.GOMP_loop_end_nowait();
   barrier(*f, __builtin_return_address(0));
   return false;
@@ -95,8 +113,10 @@ SYNCOPATE_OPENMP_EXPORT bool GOMP_loop_end_cancel() {
 SYNCOPATE_OPENMP_EXPORT bool GOMP_sections_end_cancel() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = task_frame(b);
-  if (f == nullptr)
+  if (f == nullptr) {
+    some_may_stay_away(b);
     return end_by_runtime(b, __builtin_return_address(0), &entry_points::GOMP_sections_end_cancel);
+  }
   b.to->real.GOMP_sections_end_nowait();
   barrier(*f, __builtin_return_address(0));
   return false;
@@ -108,6 +128,7 @@ SYNCOPATE_OPENMP_EXPORT void* GOMP_single_copy_start() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
   if (f == nullptr) {
+    some_may_stay_away(b);
     const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
     return b.to->real.GOMP_single_copy_start();
   }
@@ -128,13 +149,13 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_single_copy_end(void* data) {
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_start() {
-  if (take_whole(unnamed)) return;
-  const runtime_lock recorded(&unnamed);
+  if (take_whole(syncopate_unnamed_critical)) return;
+  const runtime_lock recorded(&syncopate_unnamed_critical);
   asked_now(&in_unnamed, SYNCOPATE_CALLER(gomp)).GOMP_critical_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_end() {
-  if (!release_whole(unnamed))
+  if (!release_whole(syncopate_unnamed_critical))
     asked_before(&in_unnamed, SYNCOPATE_CALLER(gomp)).GOMP_critical_end();
 }
 
@@ -150,11 +171,12 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_end(void** name) {
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_start() {
-  if (take_whole(atomics)) return;
-  const runtime_lock recorded(&atomics);
+  if (take_whole(syncopate_atomic)) return;
+  const runtime_lock recorded(&syncopate_atomic);
   asked_now(&in_atomic, SYNCOPATE_CALLER(gomp)).GOMP_atomic_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_end() {
-  if (!release_whole(atomics)) asked_before(&in_atomic, SYNCOPATE_CALLER(gomp)).GOMP_atomic_end();
+  if (!release_whole(syncopate_atomic))
+    asked_before(&in_atomic, SYNCOPATE_CALLER(gomp)).GOMP_atomic_end();
 }

@@ -81,8 +81,10 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_push_num_threads(void* location, std::int32_
   b.to->real.__kmpc_push_num_threads(location, thread, threads);
 }
 
-SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count,
-                                              kmpc_micro function, ...) {
+// What __kmpc_fork_call (kmpc_fork.cpp) does where regions may be ours.
+extern "C" [[gnu::visibility("hidden")]] void syncopate_fork_call(void* location,
+                                                                  std::int32_t count,
+                                                                  kmpc_micro function, ...) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
   const auto n = static_cast<std::size_t>(count);
   const std::size_t padded = std::max(n, few);
@@ -109,6 +111,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_barrier(void* location, std::int32_t thread)
   const binding& b = SYNCOPATE_KMPC_CALLER;
   if (frame* const f = frame_for(b))
     return barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  if (!is_recording()) return b.to->real.__kmpc_barrier(location, thread);
   const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
   b.to->real.__kmpc_barrier(location, thread);
 }
@@ -120,6 +123,8 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thr
   const binding& b = SYNCOPATE_KMPC_CALLER;
   frame* const f = frame_for(b);
   if (f == nullptr) {
+    if (!is_recording())
+      return b.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
     const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
     return b.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
   }
@@ -132,15 +137,19 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thr
 // `name`: 32 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical(void* location, std::int32_t thread, void* name) {
   if (take(name)) return;
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_critical(location, thread, name);
   const runtime_lock recorded(name);
-  SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical(location, thread, name);
+  b.to->real.__kmpc_critical(location, thread, name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int32_t thread,
                                                        void* name, std::uint32_t hint) {
   if (take(name)) return;
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
   const runtime_lock recorded(name);
-  SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
+  b.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {

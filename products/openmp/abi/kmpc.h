@@ -5,8 +5,12 @@
 
 #include "openmp/config.h"
 #include "openmp/runtime/caller.h"
+#include "openmp/teams/recorded_tasks.h"
 #include "openmp/teams/task_waits.h"
 #include "openmp/teams/team.h"
+
+// Where nothing is recorded, a call that is passed on is the last thing that its function does: a
+// jump. So a tool that watches the runtime is told who calls (watcher.h).
 
 // What a call means: `location`, the ident_t of a place in the program, lies in who calls.
 #define SYNCOPATE_KMPC_CALLER SYNCOPATE_CALLER_WITH(kmpc, location)

@@ -10,17 +10,18 @@ using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): thi
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_ordered(void* location, std::int32_t thread) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_ordered(location, thread);
   const turn recorded(b, __builtin_return_address(0));
   b.to->real.__kmpc_ordered(location, thread);
   note_turn();
 }
 
-#define SYNCOPATE_DISPATCH_FINI(name)                                      \
-  SYNCOPATE_OPENMP_EXPORT void name(void* location, std::int32_t thread) { \
-    const binding& b = SYNCOPATE_KMPC_CALLER;                              \
-    if (past_turn()) return b.to->real.name(location, thread);             \
-    const turn recorded(b, __builtin_return_address(0));                   \
-    b.to->real.name(location, thread);                                     \
+#define SYNCOPATE_DISPATCH_FINI(name)                                             \
+  SYNCOPATE_OPENMP_EXPORT void name(void* location, std::int32_t thread) {        \
+    const binding& b = SYNCOPATE_KMPC_CALLER;                                     \
+    if (!is_recording() || past_turn()) return b.to->real.name(location, thread); \
+    const turn recorded(b, __builtin_return_address(0));                          \
+    b.to->real.name(location, thread);                                            \
   }
 SYNCOPATE_DISPATCH_FINI(__kmpc_dispatch_fini_4)
 SYNCOPATE_DISPATCH_FINI(__kmpc_dispatch_fini_4u)
@@ -30,6 +31,7 @@ SYNCOPATE_DISPATCH_FINI(__kmpc_dispatch_fini_8u)
 SYNCOPATE_OPENMP_EXPORT void __kmpc_doacross_wait(void* location, std::int32_t thread,
                                                   const std::int64_t* at) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_doacross_wait(location, thread, at);
   const turn recorded(b, __builtin_return_address(0));
   b.to->real.__kmpc_doacross_wait(location, thread, at);
 }

@@ -83,6 +83,8 @@ SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t 
                                                    kmpc_copy combine, void* lock) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
   if (const frame* const f = begin(b, location)) return answer_for(*f, lock);
+  if (!is_recording())
+    return b.to->real.__kmpc_reduce(location, thread, count, size, data, combine, lock);
   const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
   return b.to->real.__kmpc_reduce(location, thread, count, size, data, combine, lock);
 }
@@ -92,6 +94,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thre
   const binding& b = SYNCOPATE_KMPC_CALLER;
   if (frame* const f = end(b, lock))
     return barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  if (!is_recording()) return b.to->real.__kmpc_end_reduce(location, thread, lock);
   const task_wait recorded(b, __builtin_return_address(0), barrier_of_runtime);
   b.to->real.__kmpc_end_reduce(location, thread, lock);
 }

@@ -84,6 +84,9 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_taskwait_deps_51(void* location, std::in
                                                          std::int32_t more_count, void* more,
                                                          std::int32_t no_wait) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording())
+    return observed(b).__kmpc_omp_taskwait_deps_51(location, thread, count, depend, more_count,
+                                                   more, no_wait);
   const task_wait recorded(no_wait == 0 ? b : nobody, __builtin_return_address(0));
   observed(b).__kmpc_omp_taskwait_deps_51(location, thread, count, depend, more_count, more,
                                           no_wait);
@@ -91,12 +94,14 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_taskwait_deps_51(void* location, std::in
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_taskwait(void* location, std::int32_t thread) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_omp_taskwait(location, thread);
   const task_wait recorded(b, __builtin_return_address(0));
   return b.to->real.__kmpc_omp_taskwait(location, thread);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_taskgroup(void* location, std::int32_t thread) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording()) return b.to->real.__kmpc_end_taskgroup(location, thread);
   const task_wait recorded(b, __builtin_return_address(0));
   b.to->real.__kmpc_end_taskgroup(location, thread);
 }
@@ -105,6 +110,8 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_wait_deps(void* location, std::int32_t t
                                                   std::int32_t count, void* depend,
                                                   std::int32_t more_count, void* more) {
   const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (!is_recording())
+    return b.to->real.__kmpc_omp_wait_deps(location, thread, count, depend, more_count, more);
   const task_wait recorded(b, __builtin_return_address(0));
   b.to->real.__kmpc_omp_wait_deps(location, thread, count, depend, more_count, more);
 }

@@ -12,6 +12,7 @@
 #include "openmp/locks/runtime_lock.h"
 #include "openmp/runtime/caller.h"
 #include "openmp/runtime/passed_on.h"
+#include "openmp/teams/recorded_tasks.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 
@@ -73,8 +74,10 @@ SYNCOPATE_VERSIONED_NEST_LOCKS(_)
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_set_lock##suffix(void* lock) {                                  \
     if (take(lock)) return;                                                                        \
+    const entry_points& real = asked_before(lock, SYNCOPATE_CALLER(omp));                          \
+    if (!is_recording()) return real.omp_set_lock##suffix(lock);                                   \
     const runtime_lock recorded(lock);                                                             \
-    asked_before(lock, SYNCOPATE_CALLER(omp)).omp_set_lock##suffix(lock);                          \
+    real.omp_set_lock##suffix(lock);                                                               \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_unset_lock##suffix(void* lock) {                                \
     if (!release(lock)) asked_before(lock, SYNCOPATE_CALLER(omp)).omp_unset_lock##suffix(lock);    \
@@ -95,6 +98,7 @@ SYNCOPATE_VERSIONED_NEST_LOCKS(_)
   SYNCOPATE_OPENMP_EXPORT void omp_set_nest_lock##suffix(void* lock) {                             \
     const binding& b = SYNCOPATE_CALLER(omp);                                                      \
     if (auto* real = nested(lock, b)) {                                                            \
+      if (!is_recording()) return real->omp_set_nest_lock##suffix(lock);                           \
       const runtime_lock recorded(lock);                                                           \
       return real->omp_set_nest_lock##suffix(lock);                                                \
     }                                                                                              \
@@ -138,8 +142,9 @@ SYNCOPATE_OMP_HINTS(_, int*)
 SYNCOPATE_KMPC_LOCK(void, init_lock,
                     if (!init(lock)) asked_now(lock, b).__kmpc_init_lock(location, thread, lock);)
 SYNCOPATE_KMPC_LOCK(void, destroy_lock, if (!destroy(lock)) SYNCOPATE_ASKED_BEFORE(destroy_lock);)
-SYNCOPATE_KMPC_LOCK(void, set_lock, if (take(lock)) return; const runtime_lock recorded(lock);
-                    SYNCOPATE_ASKED_BEFORE(set_lock);)
+SYNCOPATE_KMPC_LOCK(void, set_lock, if (take(lock)) return;
+                    if (!is_recording()) return SYNCOPATE_ASKED_BEFORE(set_lock);
+                    const runtime_lock recorded(lock); SYNCOPATE_ASKED_BEFORE(set_lock);)
 SYNCOPATE_KMPC_LOCK(void, unset_lock, if (!release(lock)) SYNCOPATE_ASKED_BEFORE(unset_lock);)
 SYNCOPATE_KMPC_LOCK(int, test_lock, if (locks_are_ours()) return try_lock_word(lock) ? 1 : 0;
                     return SYNCOPATE_ASKED_BEFORE(test_lock);)
@@ -152,6 +157,7 @@ SYNCOPATE_KMPC_LOCK(int, test_lock, if (locks_are_ours()) return try_lock_word(l
 SYNCOPATE_KMPC_NEST_LOCK(void, destroy_nest_lock, release_entry(word(lock)))
 SYNCOPATE_KMPC_LOCK(
     void, set_nest_lock, if (auto* real = nested(lock, b)) {
+      if (!is_recording()) return real->__kmpc_set_nest_lock(location, thread, lock);
       const runtime_lock recorded(lock);
       return real->__kmpc_set_nest_lock(location, thread, lock);
     } nest_lock(*b.to, lock);)

@@ -21,7 +21,9 @@
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
 #include "openmp/tasks/settings.h"
+#include "openmp/teams/arrivals.h"
 #include "openmp/teams/places.h"
+#include "openmp/teams/task_waits.h"
 #include "record/recorder.h"
 
 extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
@@ -134,7 +136,7 @@ class kept_region {
         meeting_(team_.participants - 1) {}
 
   void begin_recorded(const void* place) noexcept;
-  void end_recorded(const frame& f) const noexcept;
+  void end_recorded(frame& f) const noexcept;
   static void work_on(void* kept);
   void work_on(frame& f) noexcept;
   void end_phase(frame& f) const noexcept;
@@ -152,7 +154,9 @@ class kept_region {
   region start_;
   team& team_;
   std::atomic<bool> changed_{false};  // a thread has changed its settings
-  std::uint32_t recorded_ = 0;        // the region's place in the record; 0: it is not recorded
+  // The region's place in the record, and where others than its master wait at its end; 0: it is
+  // not recorded.
+  std::uint32_t recorded_ = 0, recorded_end_ = 0;
   // The master's alone, in lines of their own: it writes there in each region.
   alignas(128) frame master_;
   bool inside_region_ = false;
@@ -281,12 +285,15 @@ void kept_region::begin_recorded(const void* place) noexcept {
   recorded_ =
       record::identify(record::object_kind::barrier, region_that_may_be_kept, place, nullptr);
   begin_region_wait(recorded_);
+  recorded_end_ = end_of_region(place);
   team_.left.store(0, std::memory_order_relaxed);  // [G]
   team_.leaving.clear();
 }
 
-void kept_region::end_recorded(const frame& f) const noexcept {
-  if (__builtin_expect(recorded_ != 0, 0)) count_leaving(f, team_, recorded_, team_.participants);
+void kept_region::end_recorded(frame& f) const noexcept {
+  if (__builtin_expect(recorded_ == 0, 1)) return;
+  count_leaving(f, team_, recorded_, team_.participants);
+  meet_at_end(f, recorded_, recorded_end_);
 }
 
 bool kept_region::run(const work& what, const void* place) noexcept {
@@ -300,15 +307,10 @@ bool kept_region::run(const work& what, const void* place) noexcept {
   }
   function_of(what)(what.data);
   end_recorded(master_);
-  if (__builtin_expect(recorded_ != 0, 0)) begin_region_wait(recorded_);
   ++master_.phase;
   const bool same = settings_of(of_.real) == inner_;
   meeting_.join([this] { return is_called_away(master_); });
-  if (is_called_away(master_)) {
-    if (__builtin_expect(recorded_ != 0, 0)) region_wait_is_for_tasks(master_);
-    end_phase(master_);
-    if (__builtin_expect(recorded_ != 0, 0)) begin_region_wait(recorded_);
-  }
+  if (is_called_away(master_)) end_phase(master_);
   if (__builtin_expect(recorded_ != 0, 0)) end_region_wait();
   go_outside();
   return same && !changed_.load(std::memory_order_relaxed) &&  // [M]

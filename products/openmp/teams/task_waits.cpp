@@ -6,8 +6,11 @@
 #include "openmp/teams/task_waits.h"
 
 #include <atomic>
+#include <utility>
 
+#include "openmp/teams/arrivals.h"
 #include "openmp/teams/team.h"
+#include "record/file.h"
 
 namespace syncopate::openmp {
 namespace {
@@ -38,7 +41,8 @@ const void* start_of(void (*function)()) noexcept {
 }  // namespace
 
 void cannot_tell_task_waits() noexcept {
-  cannot_tell.store(true, std::memory_order_relaxed);  // [K]
+  if (cannot_tell.exchange(true, std::memory_order_relaxed)) return;  // [K]
+  record::set_flag(record::task_waits_untold);
 }
 
 std::uint32_t tasks_of_region(const frame& f) noexcept {
@@ -55,9 +59,23 @@ void task_wait::begin(const binding& meant, const void* caller, place_type type)
   if (innermost != nullptr) return;
   if (!meant.ours || meant.to->real.omp_get_num_threads() < 2) return;
   const void* const place = place_of_wait(caller);
+  if (type == barrier_of_runtime) return begin_barrier(*meant.to, place, caller);
   const bool at_start = place != caller && type == tasks_in_program;
   begin_at(id_of(type, at_start ? behind(place) : place), caller,
            meant.to->tasks && live_frame(meant.to) != nullptr);
+}
+
+void task_wait::begin_barrier(const runtime& of, const void* place, const void* caller) noexcept {
+  at_barrier_ = counted_frame(of);
+  if (at_barrier_ == nullptr) return begin_at(id_of(barrier_of_runtime, place), caller, false);
+  ++at_barrier_->phase;
+  const arrival here = arrive(*at_barrier_, *at_barrier_->counted, place);
+  kind_ = here.kind;
+  begin_at(here.place, caller, false);
+  // Who is the last waits for tasks, if there are some.
+  if (!here.has_tasks) return;
+  stop();
+  if (place_ != 0) go_on();
 }
 
 void task_wait::begin(const frame& f, const void* caller) noexcept {
@@ -69,10 +87,10 @@ void task_wait::begin(const frame& f, const void* caller) noexcept {
 }
 
 void task_wait::begin_at(std::uint32_t place, const void* caller, bool by_us) noexcept {
-  if (!by_us && cannot_tell.load(std::memory_order_relaxed)) return;  // [K]
+  by_us_ = by_us;
+  if (is_untold()) return;
   place_ = place;
   caller_ = caller;
-  by_us_ = by_us;
   outer_ = innermost;
   innermost = this;
   if (!by_us) go_on();
@@ -81,17 +99,26 @@ void task_wait::begin_at(std::uint32_t place, const void* caller, bool by_us) no
 void task_wait::end() noexcept {
   innermost = outer_;
   stop();
+  if (at_barrier_ != nullptr) at_barrier_->own.begin();
+}
+
+// Meanwhile a task may run that has no shell.
+bool task_wait::is_untold() const noexcept {
+  return !by_us_ && cannot_tell.load(std::memory_order_relaxed);  // [K]
 }
 
 void task_wait::go_on() noexcept {
+  if (is_untold()) return;
   waits_ = true;
-  wait_ = record::wait_begin(record::wait_kind::barrier, place_, 0, {.caller = caller_});
+  wait_ = record::wait_begin(std::exchange(kind_, record::wait_kind::barrier), place_, 0,
+                             {.caller = caller_});
 }
 
 void task_wait::stop() noexcept {
   if (!waits_) return;
   waits_ = false;
-  record::wait_end_now(wait_);
+  if (is_untold()) record::wait_refused(wait_);
+  else record::wait_end_now(wait_);
 }
 
 void task_body::begin(void (*function)()) noexcept {

@@ -41,14 +41,18 @@ class task_wait {
   // These, and those of the classes below, do nothing where nothing is recorded.
   void begin(const binding& meant, const void* caller, place_type type) noexcept;
   void begin(const frame& f, const void* caller) noexcept;
+  void begin_barrier(const runtime& of, const void* place, const void* caller) noexcept;
   void begin_at(std::uint32_t place, const void* caller, bool by_us) noexcept;
   void end() noexcept;
   void go_on() noexcept;  // waiting
   void stop() noexcept;
+  [[nodiscard]] bool is_untold() const noexcept;
 
   std::uint32_t place_ = 0;  // 0: it is not recorded
   bool by_us_ = false;       // tasks are ours: idle_time tells when the thread waits
   bool waits_ = false;
+  record::wait_kind kind_ = record::wait_kind::barrier;  // of what it waits next
+  frame* at_barrier_ = nullptr;                          // where arrivals are counted (arrivals.h)
   const void* caller_ = nullptr;
   task_wait* outer_ = nullptr;
   record::wait wait_;

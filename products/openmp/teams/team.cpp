@@ -12,8 +12,6 @@
 //   [M]  release store of the mark, acquire load by who waits or has passed the barrier: what was
 //        done before the mark happens-before who helps.
 //   [O]  relaxed RMW: one thread makes the key; others see that it is made by [E].
-//   [Q]  acq_rel RMW of the count, behind relaxed ones of sums (own_time.h): who is counted last
-//        reads all of these.
 
 #include "openmp/teams/team.h"
 
@@ -25,7 +23,7 @@
 
 #include "openmp/config.h"
 #include "openmp/tasks/phase.h"
-#include "openmp/teams/barrier_places.h"
+#include "openmp/teams/arrivals.h"
 #include "openmp/teams/places.h"
 #include "openmp/teams/run_ahead.h"
 #include "openmp/teams/task_waits.h"
@@ -194,7 +192,10 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
     own_.of = &of;
     own_.what = what;
     own_.recorded = place;
-    if (place != 0) own_.recorded_end = end_of_region(where);
+    if (place == 0) return;
+    own_.recorded_end = end_of_region(where);
+    own_.counted = take_team();
+    begin_counting(*own_.counted);
     return;
   }
   team& t = *take_team();
@@ -215,13 +216,13 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   update(order_->meets, place != 0 || (of.tasks && makes_tasks(what.function)));
   if (__builtin_expect(place != 0, 0)) {
     update(order_->recorded_end, end_of_region(where));
-    t.left.store(0, std::memory_order_relaxed);  // [G]
-    for (own_times* const each : {&t.leaving, &t.meeting[0], &t.meeting[1]}) each->clear();
+    clear_times(t);
   }
 }
 
 region::~region() {
   if (__builtin_expect(order_->recorded != 0, 0)) end_region_wait();
+  if (order_->counted != nullptr) put_team(order_->counted);
   if (order_->in == nullptr) return;
   team& t = *order_->in;
   if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {  // [A]
@@ -242,6 +243,7 @@ void region_order::enter(frame& f) const noexcept {
   current = &f;
   if (__builtin_expect(recorded != 0, 0) && f.id == 0) end_region_wait();
   begin_phase(f);
+  f.counted = counted;
   if (in == nullptr) return;
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
@@ -272,26 +274,20 @@ void end_tasks(frame& f, bool meets) noexcept {
 
 }  // namespace
 
-void region_wait_is_for_tasks(const frame& f) noexcept {
-  region_wait.id = tasks_of_region(f);
-  end_region_wait();
-}
-
-// Who waits at the end of a phase that has tasks runs them meanwhile, as far as we know. Asked
-// by the last to come there: all marks are made.
-static bool has_tasks(const team& t, std::uint32_t phase) noexcept {
-  return t.task_phase.load(std::memory_order_relaxed) == phase;  // [P]
-}
-
-void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept {
-  if (threads < 2) return;
-  const std::uint64_t now = machine::ticks(), own = f.own.until(now);
-  record::was_at_work(region, own);
-  t.leaving.add(own, now);
-  if (t.left.fetch_add(1, std::memory_order_acq_rel) + 1 != threads) return;  // [Q]
-  const bool others_wait = !has_tasks(t, f.phase + 1);
-  record::left_last(region, others_wait ? t.leaving.waited(now, threads) : 0);
-  if (others_wait) record::had_more_work(region, t.leaving.uneven(own, now, threads));
+void meet_at_end(frame& f, std::uint32_t region, std::uint32_t of_others) noexcept {
+  begin_region_wait(f.id == 0 ? region : of_others);
+  const bool has_some = pass_barrier(f, nullptr);
+  stop_running_ahead();
+  if (has_some) {
+    region_wait.id = tasks_of_region(f);
+    end_region_wait();
+    // Those of a region that is cancelled are dropped, at its end.
+    if (f.of->tasks || !f.in->abandoned.load(std::memory_order_relaxed))  // [A]
+      end_marked_phase(f, nullptr);
+    if (f.id == 0) begin_region_wait(region);
+  } else if (f.id != 0) {
+    end_region_wait();
+  }
 }
 
 // All threads meet before the runtime ends the region: so it is seen how long each waits for the
@@ -300,7 +296,8 @@ void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t 
 void region_order::leave_recorded(frame& f) const noexcept {
   const entry_points& real = of->real;
   const auto threads = static_cast<std::uint32_t>(real.omp_get_num_threads());
-  if (in != nullptr) count_leaving(f, *in, recorded, threads);
+  team* const t = in != nullptr ? in : counted;
+  if (t != nullptr) count_leaving(f, *t, recorded, threads);
   if (!is_ours(f)) {
     if (threads > 1 && real.GOMP_barrier != nullptr && real.omp_get_cancellation != nullptr &&
         real.omp_get_cancellation() == 0) {
@@ -310,19 +307,7 @@ void region_order::leave_recorded(frame& f) const noexcept {
     if (f.id == 0) begin_region_wait(recorded);
     return;
   }
-  const std::uint32_t place = f.id == 0 ? recorded : recorded_end;
-  region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
-  const bool has_some = pass_barrier(f, nullptr);
-  stop_running_ahead();
-  if (has_some) {
-    region_wait_is_for_tasks(f);
-    // Those of a region that is cancelled are dropped, at its end.
-    if (of->tasks || !f.in->abandoned.load(std::memory_order_relaxed))  // [A]
-      end_marked_phase(f, nullptr);
-    if (f.id == 0) begin_region_wait(recorded);
-  } else if (f.id != 0) {
-    end_region_wait();
-  }
+  meet_at_end(f, recorded, recorded_end);
 }
 
 void region_order::leave(frame& f) const noexcept {
@@ -342,42 +327,6 @@ bool settle(frame& f) noexcept {
   return f.in != nullptr;
 }
 
-namespace {
-
-constinit barrier_places places;
-
-// The thread arrives at a barrier, which it calls at `place`, and waits, as the record is told.
-record::wait arrive(frame& f, const void* place) noexcept {
-  team& t = *f.in;
-  own_times &times = t.meeting[f.met & 1], &next = t.meeting[++f.met & 1];
-  const std::uint64_t now = machine::ticks(), own = f.own.until(now);
-  times.add(own, now);
-  const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_acq_rel);  // [Q]
-  const std::uint32_t turn = before / f.threads;
-  const bool last = (before + 1) % f.threads == 0;
-  place = places.of(place);
-  const void* first = nullptr;
-  auto& called_at = t.called_at[turn & 1];
-  if (!called_at.compare_exchange_strong(first, place, std::memory_order_relaxed) &&  // [K]
-      first != place) {
-    places.meet(first, place);
-    place = first;
-  }
-  const std::uint32_t id =
-      record::identify(record::object_kind::barrier, place_in_program, place, nullptr);
-  record::was_at_work(id, own);
-  // All have read those of the barrier before: they are here.
-  if (last) {
-    t.called_at[(turn + 1) & 1].store(nullptr, std::memory_order_relaxed);  // [K]
-    if (!has_tasks(t, f.phase)) record::had_more_work(id, times.uneven(own, now, f.threads));
-    next.clear();
-  }
-  return record::wait_begin(last ? record::wait_kind::came_last : record::wait_kind::barrier, id,
-                            0);
-}
-
-}  // namespace
-
 bool pass_barrier(frame& f, const void* caller) noexcept {
   team& t = *f.in;
   ++f.phase;
@@ -385,7 +334,8 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   if (__builtin_expect(!record::enabled || caller == nullptr, 1)) {
     config.barrier->arrive_and_wait(t.barrier, f);
   } else {
-    record::wait w = arrive(f, place_of_call(caller, f.runs));
+    const arrival here = arrive(f, t, place_of_call(caller, f.runs));
+    record::wait w = record::wait_begin(here.kind, here.place, 0);
     config.barrier->arrive_and_wait(t.barrier, f);
     if (waits::speculation::active()) return false;  // the wait is not over
     if (config.barrier->runs_ahead) record_runs(w.id);
@@ -402,7 +352,8 @@ void begin_phase(frame& f) noexcept {
 
 void mark_phase() noexcept {
   frame* const f = current;
-  if (f == nullptr || f->in == nullptr || f->in_runtime) return;
+  if (f == nullptr || f->in_runtime) return;
+  if (f->in == nullptr) return note_tasks(*f);
   if (f->threads == 0 && live_frame(f->of) == nullptr && f->in == nullptr) return;
   team& t = *f->in;
   const std::uint32_t phase = f->phase + 1;
@@ -415,6 +366,7 @@ void mark_phase() noexcept {
 
 void abandon_team() noexcept {
   const frame* const f = current;
+  if (f != nullptr && f->counted != nullptr) stop_counting(*f);
   if (f != nullptr && f->in != nullptr)
     f->in->abandoned.store(true, std::memory_order_relaxed);  // [A]
 }

@@ -53,7 +53,8 @@ struct work {
 // passed from the master to another thread costs a tenth of starting a team.
 struct alignas(128) region_order {
   const runtime* of = nullptr;
-  team* in = nullptr;  // null: its barriers are the runtime's
+  team* in = nullptr;       // null: its barriers are the runtime's
+  team* counted = nullptr;  // while recording the runtime's: of that, what arrivals.h needs
   work what{};
   std::uint32_t participants = 0, first_phase = 0;
   // While recording: the place that starts it, and where others wait at its end.
@@ -112,7 +113,8 @@ enum class reduction : std::uint8_t { by_runtime, locked, atomic };
 
 // Where a thread is. Lives on its stack.
 struct frame {
-  team* in = nullptr;  // null: not ours
+  team* in = nullptr;       // null: not ours
+  team* counted = nullptr;  // as in region_order
   const runtime* of = nullptr;
   frame* outer = nullptr;
   void (*runs)() = nullptr;           // the region's function
@@ -179,13 +181,9 @@ class region {
 // Recording: a wait at the start or end of a region begins, or ends, in the thread that starts it.
 void begin_region_wait(std::uint32_t place) noexcept;
 void end_region_wait() noexcept;
-// Such a wait at its end ends, and was one for tasks of the region's, which are run next.
-void region_wait_is_for_tasks(const frame& f) noexcept;
-// The thread has done its part of a region that is recorded. The others wait for who is the last,
-// which can tell how long they did: most are the runtime's from here on. Its `left` and `leaving`
-// are cleared by who starts a region.
-void count_leaving(const frame& f, team& t, std::uint32_t region, std::uint32_t threads) noexcept;
-
+// The threads of a region that is recorded meet at its end, and run what tasks it has left. Who has
+// started it waits for it to end, from then on.
+void meet_at_end(frame& f, std::uint32_t region, std::uint32_t of_others) noexcept;
 // The thread goes on into its next phase behind more than our barrier. For the record.
 void begin_phase(frame& f) noexcept;
 

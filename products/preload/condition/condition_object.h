@@ -96,7 +96,7 @@ class program_wait : public program_condition {
   int unlock_mutex() { return shim::unlock_mutex(mutex_); }
   // A robust mutex may have become inconsistent meanwhile, and POSIX lets the wait say so.
   int lock_mutex() {
-    return shim::lock_mutex(mutex_, nullptr, record::wait_kind::mutex_relock, caller());
+    return shim::lock_mutex(mutex_, {}, record::wait_kind::mutex_relock, caller());
   }
   bool is_over() { return element_.is_signaled(); }
   bool withdraw() { return object_.ours.withdraw(element_); }

@@ -58,7 +58,7 @@ struct wait_in_progress {
     else if (record::enabled) record::wait_end_now(recorded);
     if (passed == nullptr) return 0;
     passed->open();
-    return lock_mutex(of.mutex, nullptr, record::wait_kind::mutex_relock, of.caller);
+    return lock_mutex(of.mutex, {}, record::wait_kind::mutex_relock, of.caller);
   }
 };
 

@@ -52,10 +52,13 @@ lock_in_use use_of(guarded& g, mutex_object& o) noexcept {
   return {table.fallback, g.fallback_state, false};
 }
 
+// Null also for a copy of a mutex, which has the index of the other one's entry in it.
 guarded* entry_of(mutex_object& o) noexcept {
   if (!can_be_guarded(o)) return nullptr;
   const std::uint32_t index = __atomic_load_n(&o.slot_a, __ATOMIC_ACQUIRE);  // [I]
-  return index == 0 || index == no_room ? nullptr : table.entries + index;
+  if (index == 0 || index == no_room) return nullptr;
+  guarded* const entry = table.entries + index;
+  return __atomic_load_n(&entry->object, __ATOMIC_RELAXED) == &o ? entry : nullptr;  // [O]
 }
 
 // ---- the table ----------------------------------------------------------------------------------
@@ -84,11 +87,11 @@ void give_back(std::uint32_t index) noexcept {
 
 // By the thread that holds the mutex, so nobody else sets the index.
 guarded* begin_guarding(mutex_object& o, const void* caller) noexcept {
-  if (!can_be_guarded(o) || o.slot_a != 0) return nullptr;
+  if (!can_be_guarded(o) || o.slot_a == no_room || entry_of(o) != nullptr) return nullptr;
   const std::uint32_t index = take_entry();
   if (index != no_room) {
     guarded& g = *new (table.entries + index) guarded{};
-    g.object = &o;
+    __atomic_store_n(&g.object, &o, __ATOMIC_RELAXED);  // [O]
     g.site = reinterpret_cast<std::uintptr_t>(caller);
     g.epoch_begin = machine::ticks();
     g.generation = machine::fork_generation();

@@ -18,7 +18,8 @@
 //   I1  A thread is inside only with the lock that in_use names, and in_use is changed only by such
 //       a thread, which then holds both. So whoever takes a lock and finds in_use naming the other
 //       one gives it back and tries again.
-//   I2  An object's index is set once, from 0, and stays until its destroy or init call.
+//   I2  An object's index is set once, from 0 or from that of the object that it is a copy of, and
+//       stays until its destroy or init call. Only an entry that has the object's address counts.
 //   I3  history, tally and epoch_begin belong to the thread that is inside.
 //   I4  In the child of a fork in_use stays as it was: the lock that does not count may be held by
 //   a
@@ -27,6 +28,8 @@
 //   [U]  relaxed: in_use is read with one of the two locks held, and the lock orders it (I1).
 //   [I]  acq_rel exchange of an object's index, acquire where it is read: the table's entry is
 //        complete.
+//   [O]  relaxed: an object's own entry is there before its index ([I]); one that is another's, as
+//        in a copy, has another address in it, whichever.
 //   [N]  relaxed: a count, for the end of the program.
 #pragma once
 

@@ -139,7 +139,7 @@ void guard_line(std::initializer_list<line_part> parts, const call_site* at) noe
   line whole;
   whole.add("syncopate: guard: ");
   if (before == most_lines) {
-    whole.add("that were many lines; no more follow");
+    whole.add("those were many lines; no more follow");
     return write_out(whole);
   }
   for (const line_part& part : parts) whole.add(part);

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "posix/times.h"
 #include "preload/base/export.h"
 #include "preload/base/real.h"
 #include "preload/condition/condition.h"
@@ -51,9 +50,8 @@ SYNCOPATE_EXPORT int mtx_trylock(mtx_t* m) {
 }
 SYNCOPATE_EXPORT int mtx_timedlock(mtx_t* m, const timespec* at) {
   if (passes()) return real::mtx_timedlock(m, at);
-  const machine::deadline until = posix::to_deadline(CLOCK_REALTIME, *at);
-  return to_thrd(
-      lock_mutex(as_pthread(m), &until, record::wait_kind::mutex, __builtin_return_address(0)));
+  return to_thrd(lock_mutex(as_pthread(m), {at, nullptr}, record::wait_kind::mutex,
+                            __builtin_return_address(0)));
 }
 SYNCOPATE_EXPORT int mtx_unlock(mtx_t* m) {
   if (passes()) return real::mtx_unlock(m);

@@ -33,14 +33,13 @@ void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
 
 // ---- the C library's ---------------------------------------------------------------------------
 
-// A mutex that stays with the C library; its waits are still recorded.
-int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
-              const void* caller) {
+// A mutex that stays with the C library; its waits are still recorded. The time is looked at by
+// nobody else: what an invalid one means differs from kind to kind.
+int lock_real(pthread_mutex_t* m, const given_limit& given, wait_kind why, const void* caller) {
   const auto lock = [&] {
-    if (until == nullptr) return real::pthread_mutex_lock(m);
-    return until->clock == CLOCK_REALTIME
-               ? real::pthread_mutex_timedlock(m, &until->at)
-               : real::pthread_mutex_clocklock(m, until->clock, &until->at);
+    if (given.at == nullptr) return real::pthread_mutex_lock(m);
+    return given.clock == nullptr ? real::pthread_mutex_timedlock(m, given.at)
+                                  : real::pthread_mutex_clocklock(m, *given.clock, given.at);
   };
   // The lock word tells whether there is anything to wait for. A trylock first would not do: on a
   // robust mutex that is not recoverable glibc's changes the mutex.
@@ -49,7 +48,7 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
   if (!record::enabled || (o.word & FUTEX_TID_MASK) == 0) return lock();
   record::wait w =
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
-                         static_cast<std::uint32_t>(o.owner), {caller, until != nullptr, true});
+                         static_cast<std::uint32_t>(o.owner), {caller, given.at != nullptr, true});
   // Who has a recursive one takes it at once; who has an error-checking one is told so.
   const int type = o.type();
   const bool has_it = o.owner == machine::self() &&
@@ -68,11 +67,15 @@ bool is_real(const mutex_object& o) {
   return current_mode() == mode::pass || o.belongs_to_glibc();
 }
 
-int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
-                 const void* caller) {
+int lock_general(pthread_mutex_t* m, const given_limit& given, wait_kind why, const void* caller) {
   mutex_object& o = mutex_object::of(m);
-  if (is_real(o)) return lock_real(m, until, why, caller);
+  if (is_real(o)) return lock_real(m, given, why, caller);
+  const clockid_t clock = given.clock == nullptr ? CLOCK_REALTIME : *given.clock;
+  if (!posix::is_supported(clock)) return EINVAL;
   if (is_ahead()) return 0;
+  machine::deadline deadline{};
+  if (given.at != nullptr) deadline = posix::to_deadline(clock, *given.at);
+  const posix::limit until = given.at == nullptr ? nullptr : &deadline;
   choose_once(m, o, caller);
   return with_watch(
       o, why, caller, [until](auto lock, auto watch) __attribute__((always_inline)) {
@@ -114,7 +117,7 @@ inlined_lock& as_tatas(mutex_object& o) { return *reinterpret_cast<inlined_lock*
 }
 
 [[gnu::noinline]] int lock_otherwise(pthread_mutex_t* m, const void* caller) {
-  return lock_general(m, nullptr, record::wait_kind::mutex, caller);
+  return lock_general(m, {}, record::wait_kind::mutex, caller);
 }
 
 // Where sections may be elided: a mutex for which that is not worth while is taken as any other.
@@ -144,9 +147,9 @@ int lock_mutex(pthread_mutex_t* m, const void* caller) noexcept {
   if (is_automatic(o) && me != 0 && o.as_auto().try_lock_as(me)) return 0;
   return lock_otherwise(m, caller);
 }
-int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why,
+int lock_mutex(pthread_mutex_t* m, const given_limit& given, record::wait_kind why,
                const void* caller) noexcept {
-  return lock_general(m, until, why, caller);
+  return lock_general(m, given, why, caller);
 }
 int try_lock_mutex(pthread_mutex_t* m, const void* caller) noexcept {
   return try_lock_fast(m, caller);
@@ -216,15 +219,12 @@ SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {
-  const machine::deadline until = posix::to_deadline(CLOCK_REALTIME, *at);
-  return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
+  return lock_general(m, {at, nullptr}, record::wait_kind::mutex, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
                                              const timespec* at) {
-  if (!posix::is_supported(clock)) return EINVAL;
-  const machine::deadline until = posix::to_deadline(clock, *at);
-  return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
+  return lock_general(m, {at, &clock}, record::wait_kind::mutex, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) {

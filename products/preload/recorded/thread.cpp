@@ -34,11 +34,13 @@ Result begin(void* index_as_pointer) {
   return s.function(s.argument);
 }
 
-// create(function, argument): the C library's.
+// create(function, argument): the C library's. Where memory is used up, nobody knows who has
+// created the thread.
 template <class Result, class Create>
 int create_recorded(Result (*function)(void*), void* argument, Create create) {
   using starts = node_pool<start<Result>>;
-  const std::uint32_t index = starts::take();
+  const std::uint32_t index = starts::try_take();
+  if (index == 0) return create(function, argument);
   starts::at(index) = {function, argument, record::capture_creator()};
   const int result = create(begin<Result>, reinterpret_cast<void*>(std::uintptr_t{index}));
   if (result != 0) starts::give_back(index);

@@ -84,6 +84,10 @@ class lock_in_rwlock {
   bool try_acquire(side which) {
     return which == side::write ? ours().try_lock() : ours().try_lock_shared(object_.preference());
   }
+  bool begin_acquire(side which, posix::limit until) {
+    return which == side::write ? ours().try_lock()
+                                : ours().begin_lock_shared(object_.preference(), until);
+  }
   bool acquire(side which, posix::limit until) {
     if (until == nullptr && is_run_ahead_of() &&
         run_ahead_of(&object_, [this, which] { return try_acquire(which); }))

@@ -76,6 +76,8 @@ std::string why_not(int error) {
 
 std::string obstacle() {
   if (kernel_is_older_than(5, 15)) return "the kernel's view needs Linux 5.15 or later";
+  if (::access("/sys/kernel", F_OK) != 0)
+    return "/sys, where the kernel describes its types, is not mounted here";
   if (::access(kernel_types, F_OK) != 0)
     return "this kernel does not describe its types (no /sys/kernel/btf/vmlinux); it needs "
            "CONFIG_DEBUG_INFO_BTF";

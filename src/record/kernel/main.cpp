@@ -180,9 +180,11 @@ void recorder::executes(const exec_event& exec) {
   }
   untold_samples_.erase(process);  // of the program before
   if (e.has_blocked != 0) side_.forget_blocked_of(e.head.thread);
-  if (const auto origin = origins_.find(process); origin != origins_.end())
-    origin->second.called = {exec.executable[0] == '/' ? exec.executable : "",
-                             {exec.command, exec.command_bytes}};
+  if (const auto origin = origins_.find(process); origin != origins_.end()) {
+    std::string command(exec.command, exec.command_bytes);
+    if (command.size() == sizeof exec.command) command += "...";
+    origin->second.called = {exec.executable[0] == '/' ? exec.executable : "", std::move(command)};
+  }
   if (is_ours) {
     waits_for_program_ = false;
     if (watched_process* made = begin(process, e.head.time); made != nullptr)

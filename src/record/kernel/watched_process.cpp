@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -130,6 +131,13 @@ std::string without_arguments(const std::string& command, const char* executable
   return name + '\0' + "(arguments left out)";
 }
 
+// What does not fit is cut, and the end says so, as record/file.cpp does.
+std::string cut_to(std::size_t bytes, std::string command) {
+  constexpr std::string_view cut = "...";
+  if (command.size() >= bytes) command.replace(bytes - 1 - cut.size(), std::string::npos, cut);
+  return command;
+}
+
 }  // namespace
 
 void watched_process::fill_header(bool redact, std::uint64_t since, const program_name& called) {
@@ -151,7 +159,7 @@ void watched_process::fill_header(bool redact, std::uint64_t since, const progra
   copy_text(h.executable, now.executable.empty() ? called.executable : now.executable);
   std::string command = now.command.empty() ? called.command : now.command;
   if (redact) command = without_arguments(command, h.executable);
-  copy_text(h.command, command);
+  copy_text(h.command, cut_to(sizeof h.command, command));
   std::memcpy(h.magic, magic, sizeof h.magic);
 }
 

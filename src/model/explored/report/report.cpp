@@ -314,7 +314,7 @@ static std::string not_seen(const verdict& v) {
   return text;
 }
 
-std::string summary(const verdict& v, const options& o) {
+std::string summary(const verdict& v, const options& o, const std::string& weakened) {
   std::string text = "syncopate: explored: ";
   text += name(v.how);
   if (v.how == result::failed) text += std::string(": ") + name(v.what.kind);
@@ -337,7 +337,7 @@ std::string summary(const verdict& v, const options& o) {
   if (v.load_buffering) text += ", not modeled: load buffering";
   if (v.sc_orders) text += ", not modeled: some orders of seq_cst";
   if (v.signals) text += ", not modeled: when and where signals come";
-  text += believed(v) + not_seen(v);
+  text += believed(v) + not_seen(v) + weakened;
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }

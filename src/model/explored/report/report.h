@@ -12,7 +12,8 @@ namespace syncopate::explored {
 std::string without_arguments(const std::string& name);
 
 // One line: "syncopate: explored: passed: 1,234 executions ..." and the limit if it is bounded.
-std::string summary(const verdict&, const options&);
+// weakened: as it stands in the line (sites.h).
+std::string summary(const verdict&, const options&, const std::string& weakened = {});
 
 // What has kept a search from its end, and what helps; empty where nothing is known to.
 std::string advice(const verdict&, const options&);

@@ -75,4 +75,11 @@ std::string sites::weakened() const {
   return std::string(s.what) + " " + name(s.order) + ", " + s.position;
 }
 
+std::string sites::what_was_weakened() const {
+  if (weaken_ == 0) return {};
+  if (const std::string site = weakened(); !site.empty()) return ", weakened: " + site;
+  return ", weakened: nothing, of " + std::to_string(all_.size()) +
+         " ordered accesses none is number " + std::to_string(weaken_);
+}
+
 }  // namespace syncopate::explored

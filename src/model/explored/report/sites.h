@@ -43,6 +43,8 @@ class sites {
 
   // The weakened site's description; empty if there is none, or it was never met.
   [[nodiscard]] std::string weakened() const;
+  // For the last line: what was weakened, or that nothing was; empty unless it was asked for.
+  [[nodiscard]] std::string what_was_weakened() const;
 
  private:
   struct site {

@@ -27,6 +27,7 @@
 #include "model/explored/search/scheduler.h"
 #include "model/explored/search/search.h"
 #include "model/explored/search/trace.h"
+#include "notifiers.h"
 #include "options.h"
 #include "sc_orders.h"
 #include "surroundings.h"
@@ -194,6 +195,7 @@ class machine final : private ends {
   [[nodiscard]] look* look_at(place);
   look::change note_turn(look&);
   bool looks_again(look&);
+  bool looks_as_before(look&);
   bool stays_impatient(address, unsigned bytes, std::memory_order, place, message_id& seen);
   void note_look(const step&, word value);
 
@@ -233,19 +235,23 @@ class machine final : private ends {
   [[nodiscard]] bool moves_s(std::memory_order order) const noexcept {
     return order == std::memory_order_seq_cst && !memory_.has_s_by_graph();
   }
+  void record_reading(step&);
+  bool finish_compare_exchange(step&, const operation&, word& expected);
+  bool compare_exchange_inside(address, unsigned bytes, word& expected, word desired, place);
+  bool fails_again(address, unsigned bytes, word& expected, place);
+
+  // noted_orders.cpp
   void note_kept(const operation&);
   // Whether S is looked for where it keeps something from an access (sc_orders.h).
   [[nodiscard]] bool notes_orders() const noexcept {
     return !memory_.has_s_by_graph() && !verdict_.sc_orders && !assumed_.begins_anew();
   }
   void note_lack_of_orders();
+  void note_read_in_graph(const operation&, std::memory_order, const clock& before, message_id);
+  void note_look_for_waiters(std::memory_order, place);
   void take_s_from_execution();
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
-  void record_reading(step&);
-  bool finish_compare_exchange(step&, const operation&, word& expected);
-  bool compare_exchange_inside(address, unsigned bytes, word& expected, word desired, place);
-  bool fails_again(address, unsigned bytes, word& expected, place);
 
   // waiting.cpp
   bool much_time_passes();
@@ -283,6 +289,7 @@ class machine final : private ends {
   std::span<const unsigned char> (*stack_)() = nullptr;
   claims claims_{threads_, verdict_};
   sc_orders sc_orders_{memory_, search_};
+  notifiers notifiers_;
   lifetimes lifetimes_{memory_, shadow_, threads_, meetings_, *this};
   transactions tx_{memory_, shadow_, search_, threads_, scheduler_, lifetimes_, claims_, *this};
   jobs jobs_{options_, search_, memory_, assumed_, verdict_};

@@ -60,55 +60,6 @@ void machine::touch_atomic(const operation& op, bool writes) {
   }
 }
 
-// Load buffering, which is not modeled, takes two threads that write something behind a load of
-// something else, and do not both acquire and release.
-void machine::note_load(location_id where, std::memory_order order) {
-  thread& t = me();
-  t.loaded_others |= t.loaded != memory::none && t.loaded != where;
-  if (t.loaded == memory::none) t.loaded = where;
-  t.loaded_weakly |= !acquires(order);
-}
-
-void machine::note_write_after_load(location_id where, std::memory_order order) {
-  thread& t = me();
-  if (t.loaded == memory::none || (t.loaded == where && !t.loaded_others)) return;
-  if (!t.loaded_weakly && releases(order)) return;
-  t.writes_after_load = true;
-  unsigned many = 0;
-  for (unsigned other = 0; other < threads_.count(); ++other)
-    many += threads_[other].writes_after_load;
-  verdict_.load_buffering |= many > 1;
-}
-
-// What S keeps from a seq_cst access (sc_orders.h): from a compare-exchange also that it succeeds.
-void machine::note_kept(const operation& op) {
-  if (!notes_orders() || op.what > action::await) return;
-  const thread_index by = threads_.current();
-  const location_id where = search_.now().where;
-  const bool only_reads = op.what == action::load || op.what == action::await;
-  const bool sc = op.order == std::memory_order_seq_cst;
-  const bool reads_by_sc = op.what == action::compare_exchange
-                               ? op.failure == std::memory_order_seq_cst
-                               : sc && only_reads;
-  if ((reads_by_sc && sc_orders_.keeps(by, where, true, false)) ||
-      (sc && !only_reads && sc_orders_.keeps(by, where, op.what != action::store, true)))
-    note_lack_of_orders();
-}
-
-// There are orders S that are no order of execution.
-void machine::note_lack_of_orders() {
-  if (assumed_.may_have_s_by_graph() && !verdict_.transactions) assumed_.find_s_by_graph();
-  else verdict_.sc_orders = true;
-}
-
-// The program does what S can have no graph with.
-void machine::take_s_from_execution() {
-  const bool lacks_orders = assumed_.has_s_by_graph();
-  if (!assumed_.take_s_from_execution()) return;
-  verdict_.sc_orders |= lacks_orders && !replay_.is_on();
-  end_execution(outcome::redundant);
-}
-
 void machine::record_reading(step& s) {
   const auto& newest = memory_.of(threads_.current()).newest;
   memory_.at(s.where).readings.push_back({search_.depth(),
@@ -132,8 +83,7 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
   s.is_sc |= moves_s(order);
   s.raised_sc |= raised;
   me().note_poll(memory_, s.where, m);
-  if (memory_.has_s_by_graph() && op.what <= action::compare_exchange)
-    orders_.note(threads_.current(), before, s.where, m, false, order == std::memory_order_seq_cst);
+  note_read_in_graph(op, order, before, m);
   if (notes_orders() && order == std::memory_order_seq_cst)
     sc_orders_.note(threads_.current(), before, s.where, m);
   return from.value;
@@ -183,6 +133,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   operation op = make(action::load, at, bytes, order, from);
   op.where = lifetimes_.location_of(at, bytes, from);
   if (sites_.of_program()) note_load(op.where, order);
+  note_look_for_waiters(order, from);
   step& s = take_turn(op);
   const word value = finish_read(s, op, order);
   note_look(s, value);

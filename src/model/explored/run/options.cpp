@@ -130,6 +130,7 @@ options options_from_environment() {
   if (const std::string weaken = from_environment("SYNCOPATE_WEAKEN"); !weaken.empty()) {
     double value = 0;
     if (!number(weaken, value)) refuse("SYNCOPATE_WEAKEN=" + weaken + " is not a number");
+    if (!is_whole("weaken", value)) refuse("SYNCOPATE_WEAKEN=" + weaken + " is no access's number");
     result.weaken = static_cast<unsigned>(value);
   }
   result.sites = from_environment("SYNCOPATE_SITES");

@@ -165,7 +165,7 @@ bool report(verdict v, const options& o, const sites& ordered) {
   v.structs_unseen = unseen.structs;
   v.signals = instrument::any_is_unmodeled;
   if (v.how == result::failed && !o.quiet) say(describe(v.what));
-  if (!o.quiet) say(advice(v, o) + summary(v, o));
+  if (!o.quiet) say(advice(v, o) + summary(v, o, ordered.what_was_weakened()));
   bool written = true;
   if (!o.statistics.empty()) {
     const std::string json = as_json(v, o, ordered.weakened());

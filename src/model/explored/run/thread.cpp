@@ -20,6 +20,7 @@ void thread::forget() {
   exits = false;
   parked = woken = forced = spins = late = false;
   patience_lost = 0;
+  unlooked_behind = unlooked = 0;
   times_forced = 0;
   stands = 0;
   touched = ~address{0};

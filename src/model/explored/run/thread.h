@@ -117,9 +117,10 @@ struct thread {
   int ignored_reads = 0, ignored_writes = 0;  // sections of it that ask for that
   bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
   // A loop that has given up waiting: it reads the same again until it does something else.
-  unsigned patience_lost = 0;  // turns of it
-  unsigned ignored = 0;        // reads of the last turn
-  bool forced = false;         // since nothing else could run
+  unsigned patience_lost = 0;                       // turns of it
+  unsigned ignored = 0;                             // reads of the last turn
+  std::uint32_t unlooked_behind = 0, unlooked = 0;  // its last step; such reads since (trace.h)
+  bool forced = false;                              // since nothing else could run
   std::uint32_t times_forced = 0;
   bool spins = false;  // and it never ended
   bool late = false;   // what it awaits has come and gone: it waits for good

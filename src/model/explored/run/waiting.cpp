@@ -194,7 +194,6 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
                                               std::uint32_t bitset, place from) {
   using syncopate::machine::park_result;
   abort_unfriendly();
-  take_s_from_execution();  // what is newest is so in the order of execution
   thread& t = me();
   act();
   operation op;

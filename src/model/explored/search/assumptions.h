@@ -32,7 +32,7 @@ class assumptions {
   [[nodiscard]] bool are_readers_ordered() const noexcept { return readers_ordered_; }
   void order_readers() noexcept { readers_ordered_ = begins_anew_ = true; }
   // S is found by its graph (sc_graph.h), unless the program does what that has no place for:
-  // transactions, awaits, futexes.
+  // transactions, awaits.
   [[nodiscard]] bool has_s_by_graph() const noexcept { return s_by_graph_ && !s_by_execution_; }
   [[nodiscard]] bool may_have_s_by_graph() const noexcept { return !s_by_execution_; }
   void find_s_by_graph() noexcept { s_by_graph_ = begins_anew_ = true; }

@@ -110,6 +110,24 @@ bool machine::looks_again(look& l) {
   return false;
 }
 
+// The same. What the execution before has found behind the same steps holds: parts of a stack that
+// the program does not use have what calls have left there, those of the machine, too.
+bool machine::looks_as_before(look& l) {
+  const bool found = looks_again(l);
+  thread& t = me();
+  const std::uint32_t last = search_.past_of(threads_.current()).at[threads_.current()];
+  if (last == 0) return found;
+  if (std::exchange(t.unlooked_behind, last) != last) t.unlooked = 0;
+  step& s = search_.at(last - 1);
+  if (t.unlooked < s.unlooked) {
+    ++t.unlooked;
+    return false;
+  }
+  s.looked |= found;
+  if (!s.looked) s.unlooked = ++t.unlooked;
+  return s.looked;
+}
+
 // Whether a loop that has given up reads there what it read before: no step. Who reads the same at
 // another place may be behind the loop, and looks again.
 bool machine::stays_impatient(address at, unsigned bytes, std::memory_order order, place from,
@@ -122,7 +140,7 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
     return false;
   }
   look* const here = look_at(from);
-  if (here == nullptr || looks_again(*here)) return false;
+  if (here == nullptr || looks_as_before(*here)) return false;
   syncopate_entered.known = false;
   const location& l = memory_.at(p->where);
   const std::uint32_t behind = memory_.get(p->seen).position - l.first_position;

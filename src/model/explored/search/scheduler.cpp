@@ -54,6 +54,8 @@ void scheduler::end_turn(step& s) {
   if (!is_new) return;
   ++verdict_.steps;
   s.turn_since = step::not_looked;
+  s.unlooked = 0;
+  s.looked = false;
 }
 
 // A step that was made before must be the same again.

@@ -158,6 +158,10 @@ struct step {
   // when it was there before; or it is none; or nobody has looked yet.
   static constexpr std::uint32_t no_turn = ~std::uint32_t{0}, not_looked = no_turn - 1;
   std::uint32_t turn_since = not_looked;
+  // Of a loop that has given up (impatience.cpp): how often its thread has read behind this step
+  // without a step, and whether it looked again then.
+  std::uint32_t unlooked = 0;
+  bool looked = false;
   // transaction: what it did when it last ran from here.
   std::shared_ptr<const footprint> touched;
   // The same for threads that are asleep before a transaction.

@@ -38,8 +38,8 @@ number told_of_system(const std::string& name, const memory& m) {
 }
 
 number told_of_process(const std::string& name, const memory& m) {
-  constexpr number rest = 8 << 10;  // of libraries and stacks
-  if (!begins(name, "Vm") && !begins(name, "Rss")) return 0;
+  constexpr number rest = 8 << 10;                            // of libraries and stacks
+  if (!begins(name, "Vm") && !begins(name, "Rss")) return 0;  // nor has anybody queued signals
   if (name == "VmPeak" || name == "VmSize") return m.used + 4 * rest;
   return name == "VmHWM" || name == "VmRSS" ? m.used + rest : 0;
 }
@@ -93,7 +93,8 @@ std::string told(const std::string& kernels, bool of_process) {
     at = end + 1;
     if (name == "MemTotal") m.total = std::strtoull(line.c_str() + name.size() + 1, nullptr, 10);
     if (!of_process) all += with_number(line, told_of_system(name, m));
-    else if (begins(name, "Vm") || begins(name, "Rss") || name.find("ctxt") != std::string::npos)
+    else if (begins(name, "Vm") || begins(name, "Rss") || name == "SigQ" ||
+             name.find("ctxt") != std::string::npos)
       all += with_number(line, told_of_process(name, m));
     else if (name.find("id") != std::string::npos) all += with_room(line);  // Pid, Tgid, NSpgid
     else all += line;

@@ -125,8 +125,7 @@ description read_description(const std::string& path);
 // The file of a machine: a path (with a slash or ending in .toml) as it is, or NAME.toml in the
 // first of: each folder of $SYNCOPATE_MACHINES (separated by colons), the user's
 // ~/.config/syncopate/machines ($XDG_CONFIG_HOME), share/syncopate/machines of the prefix that the
-// library lies in, the one it was installed to, the source tree's machines. Throws
-// description_error with the names that are near.
+// library lies in. Throws description_error with the names that are near.
 std::string find_machine(const std::string& name_or_path);
 
 // The names that find_machine() knows, sorted.

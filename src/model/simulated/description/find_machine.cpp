@@ -7,11 +7,6 @@
 
 #include <dlfcn.h>
 
-// A build for this machine states where it will install machines, and where the sources have them.
-#if defined(SYNCOPATE_INSTALLED_MACHINES) != defined(SYNCOPATE_SOURCE_MACHINES)
-#error "define both of SYNCOPATE_INSTALLED_MACHINES and SYNCOPATE_SOURCE_MACHINES, or none"
-#endif
-
 namespace syncopate::simulated {
 
 namespace {
@@ -25,12 +20,14 @@ std::filesystem::path user_folder() {
   return config / "syncopate" / "machines";
 }
 
-// share/syncopate/machines of the prefix that this library lies in, wherever that was moved.
-std::filesystem::path beside_library() {
+// share/syncopate/machines of the prefix that this library lies in, wherever that was moved: as it
+// was installed, which may be in a folder of lib, or beside it, as in a build and a wheel.
+void add_beside_library(std::vector<std::filesystem::path>& all) {
   Dl_info library{};
-  if (dladdr(reinterpret_cast<const void*>(&beside_library), &library) == 0) return {};
+  if (dladdr(reinterpret_cast<const void*>(&add_beside_library), &library) == 0) return;
   const auto folder = std::filesystem::path(library.dli_fname).parent_path();
-  return folder / ".." / "share" / "syncopate" / "machines";
+  all.push_back(folder / SYNCOPATE_MACHINES_FROM_LIBRARY);
+  all.push_back(folder / ".." / "share" / "syncopate" / "machines");
 }
 
 std::vector<std::filesystem::path> folders() {
@@ -44,11 +41,7 @@ std::vector<std::filesystem::path> folders() {
     }
   }
   all.push_back(user_folder());
-  all.push_back(beside_library());
-#ifdef SYNCOPATE_INSTALLED_MACHINES
-  all.emplace_back(SYNCOPATE_INSTALLED_MACHINES);
-  all.emplace_back(SYNCOPATE_SOURCE_MACHINES);
-#endif
+  add_beside_library(all);
   return all;
 }
 

@@ -28,6 +28,9 @@ class lock : public posix::not_elided_rwlock {
   bool try_acquire(side which) {
     return which == side::write ? ours().try_lock() : ours().try_lock_shared(preference());
   }
+  bool begin_acquire(side which, limit until) {
+    return which == side::write ? ours().try_lock() : ours().begin_lock_shared(preference(), until);
+  }
   bool acquire(side which, limit until) {
     return which == side::write ? ours().lock_until(until)
                                 : ours().lock_shared_until(preference(), until);

@@ -7,7 +7,8 @@ import bisect
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
+from syncopate.records.lockgroups import Group
 from syncopate.records.recordformat import KIND_NAMES, LOST_KINDS, Event
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.units import duration, percent, several
 from syncopate.records import usedholds
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
 from syncopate.records.innerwaits import InnerWaits
+from syncopate.records.lockgroups import Group
 from syncopate.records.recordformat import OBJECT_NAMES
 
 TOGETHER = 1.05  # holds at one time, in the mean: one lock has fewer

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.units import percent
 from syncopate.records import histogram, lockbounds, usedholds
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
 from syncopate.records.atonce import Lives
+from syncopate.records.lockgroups import Group
 from syncopate.records.recordformat import (
     AWAY,
     BARRIER,

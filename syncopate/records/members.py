@@ -13,8 +13,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
 from syncopate.records.codeplaces import own_places
+from syncopate.records.lockgroups import Group
 from syncopate.records.pointed import Pointed
 from syncopate.records.recordformat import CREATED, MUTEX, Lock
 from syncopate.symbols import debugmembers

@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from syncopate.base.shown import shown
 from syncopate.records import findings, histogram, languages, lockfigures, recordformat, waiting
 from syncopate.records.account import Account, awaits_python, awaits_semlocks
-from syncopate.records.analysis import Analysis, Group, is_for_signals
+from syncopate.records.analysis import Analysis
 from syncopate.records.cpusamples import CpuSamples
 from syncopate.records.difference import ways
 from syncopate.records.innerwaits import InnerWaits
+from syncopate.records.lockgroups import Group, is_for_signals
 from syncopate.records.members import MOST_LOCKS, MOST_VARIABLES, Members, Named
 from syncopate.records.naming import is_region, object_name, telling, telling_on, wrapper_frames
 from syncopate.records.notes import Notes

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from syncopate.records import knowncalls
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
 from syncopate.records.besides import LINE, Objects, ObjectWrite
 from syncopate.records.codeplaces import own_places
 from syncopate.records.codewalk import SLOW, Done, Walker, repeats
+from syncopate.records.lockgroups import Group
 from syncopate.records.naming import telling
 from syncopate.symbols import debugmembers
 from syncopate.symbols.demangling import demangle

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from syncopate.base.units import duration, percent
 from syncopate.records import histogram
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
 from syncopate.records.innerwaits import InnerWaits
+from syncopate.records.lockgroups import Group
 from syncopate.records.recordformat import INSIDE
 
 PREEMPTED_NS = 200_000  # a rare hold this long was interrupted: by the order of a time slice

@@ -6,7 +6,8 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 
-from syncopate.records.analysis import Analysis, Group
+from syncopate.records.analysis import Analysis
+from syncopate.records.lockgroups import Group
 from syncopate.records.naming import is_runtime, is_wrapper
 from syncopate.records.recordformat import BARRIER, CREATED, MUTEX, RWLOCK, Lock
 

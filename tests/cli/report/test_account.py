@@ -5,11 +5,9 @@ import json
 import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
+from record_results import results_of
 
 from syncopate.records import account
-from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import Record
-from syncopate.records.results import Results
 
 MUTEX, CONDITION, BARRIER, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD, FUTEX_LOCK = (
     1,
@@ -25,10 +23,6 @@ MUTEX, CONDITION, BARRIER, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIEL
 )
 SECOND = 1_000_000_000
 MS = 1_000_000
-
-
-def results_of(builder: RecordBuilder, folder) -> dict:
-    return Results(Analysis(Record(str(builder.write(folder / "r"))))).as_data()
 
 
 def a_second(**flags) -> RecordBuilder:

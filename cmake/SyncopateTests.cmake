@@ -90,8 +90,8 @@ function(syncopate_find_python result)
   endif()
 endfunction()
 
-# Adds the calling folder's pytest files as one ctest, and those marked `long`, or half of those
-# marked `crossed`, as another one.
+# Adds the calling folder's pytest files as one ctest, and those marked `long`, with what
+# tests/crossed.py makes long, as another one.
 function(syncopate_pytest_folder name)
   file(GLOB sources CONFIGURE_DEPENDS test_*.py)
   if(NOT sources)
@@ -114,7 +114,7 @@ function(syncopate_pytest_folder name)
   set(any_long FALSE)
   foreach(source IN LISTS sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-    file(STRINGS "${source}" marks REGEX "pytest\\.mark\\.(long|crossed)")
+    file(STRINGS "${source}" marks REGEX "pytest\\.mark\\.(long|crossed|sampled)")
     if(marks)
       set(any_long TRUE)
     endif()

@@ -17,7 +17,7 @@
 namespace syncopate::launcher {
 namespace {
 
-// Whether a meter of energy may be there, which takes proving (syncopate/machines/energy.py).
+// Whether a meter of energy may be there: syncopate/machines/energy.py reads them.
 bool may_have_meters(const environment& environment) {
   std::string root(environment.get(variable_of(option::sysfs)));
   if (root.empty()) root = "/sys";

@@ -1,9 +1,9 @@
 """Energy meters of this machine: RAPL by powercap, else perf's events of energy.
 
 A meter counts what the whole machine, or a part of it, uses; nothing tells a program's share. One
-that exists may still not work (virtual machines offer counters that stand still), so each has to
-advance while this process computes for a moment, else it is rejected, with the reason. What no
-meter can tell is never estimated in joules.
+that exists may still not work (virtual machines offer counters that stand still): one that has not
+advanced in the end is rejected, with the reason. What no meter can tell is never estimated in
+joules.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Union
 
-from syncopate.base.since import zip_equal
+from syncopate.base.units import duration
 from syncopate.machines import perfevents
 
 ROOT_VARIABLE = "SYNCOPATE_SYSFS"  # another place than /sys, for tests
-LONGEST_PROOF = 0.05  # seconds; RAPL's counters change every millisecond
 
 
 class Reading(NamedTuple):
@@ -170,45 +169,18 @@ def powercap_zones(folder: Path) -> list[tuple[str, Path]]:
     return zones
 
 
-def compute_for(seconds: float) -> None:
-    """Keeps a processor busy."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        sum(range(1000))
-
-
-def prove(meters: list[Meter], compute=compute_for) -> tuple[list[Meter], list[Rejected]]:
-    """Parts the meters that advance while this process computes from those that do not."""
-    working: list[Meter] = []
-    waiting, steps = list(meters), 10
-    for _ in range(steps):
-        if not waiting:
-            break
-        compute(LONGEST_PROOF / steps)
-        advanced = [meter for meter in waiting if meter.joules() > 0]
-        working += advanced
-        waiting = [meter for meter in waiting if meter not in advanced]
-    for meter in waiting:
-        meter.close()
-    why = "stands still while a processor is busy"
-    rejected = [Rejected(f"{meter.source} {meter.name}", why) for meter in waiting]
-    return [meter for meter in meters if meter in working], rejected
-
-
 class Session:
     """The meters of one recording, from construction to finish()."""
 
-    def __init__(self, root: Path | None = None, counter=PerfCounter, compute=compute_for):
-        found, unreadable = find_meters(root or sysfs(), counter)
-        self._meters, still = prove(found, compute)
-        self.rejected = unreadable + still
-        self._begin = [meter.joules() for meter in self._meters]
+    def __init__(self, root: Path | None = None, counter=PerfCounter):
+        self._began = time.monotonic()
+        self._meters, self.rejected = find_meters(root or sysfs(), counter)
 
     @classmethod
     def without_meters(cls) -> Session:
         """For a recording that began where there is none."""
         session = cls.__new__(cls)
-        session._meters, session.rejected, session._begin = [], [], []
+        session._began, session._meters, session.rejected = 0.0, [], []
         return session
 
     def sample(self) -> None:
@@ -220,12 +192,16 @@ class Session:
     def finish(self) -> dict:
         """`meters` (name, source, joules) and `rejected` (name, why). Closes the meters."""
         readings = []
-        for meter, begin in zip_equal(self._meters, self._begin):
+        for meter in self._meters:
+            name = f"{meter.source} {meter.name}"
             try:
-                joules = round(meter.joules() - begin, 6)
-                readings.append(Reading(meter.name, meter.source, joules)._asdict())
+                joules = meter.joules()
+                if joules > 0:
+                    readings.append(Reading(meter.name, meter.source, round(joules, 6))._asdict())
+                else:
+                    passed = duration((time.monotonic() - self._began) * 1e9)
+                    self.rejected.append(Rejected(name, f"stood still for {passed}"))
             except (OSError, ValueError):
-                name = f"{meter.source} {meter.name}"
                 self.rejected.append(Rejected(name, "could not be read at the end"))
             meter.close()
         return {"meters": readings, "rejected": [each._asdict() for each in self.rejected]}

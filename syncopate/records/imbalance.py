@@ -3,6 +3,7 @@ longer, at a barrier or at the end of a region.
 
 Of the time that they wait, only that counts for which the last one was at work longer than they.
 Where it comes late since it had no processor, or waited for a lock, the split is not to blame.
+Work is timed, not counted: a slower processor makes the same work longer.
 """
 
 from __future__ import annotations
@@ -26,6 +27,13 @@ MOSTLY_LAST = 2 / 3
 # Of how much each waits in the mean: where it is now this thread, now that one, shorter waits are
 # no more than caches and the like make.
 LEAST_BY_CHANCE_NS = 20_000
+# Of what the others take: a processor whose core is another one's, too, as of another virtual
+# machine, is slower by as much (0.1 to 0.25 at the same work, measured where nothing else ran).
+BY_SPEED = 0.5
+OR_SPEED = (
+    "; so much a slower processor makes, too, as one whose core other programs, or the host's other"
+    " machines, use"
+)
 DO_SAME = (
     "split the work evenly: of a loop by schedule(dynamic), or by smaller chunks"
     " (schedule(static, N)); where it is one thread's by its nature (master, single), give the"
@@ -73,20 +81,23 @@ def _finding(lock: dict, results: dict, spare: float) -> dict | None:
     if most < 1 + LEAST / 2:
         return None
     why = _same(lock, times) if is_same else _changing(lock, times, each_waits)
-    sure = CERTAIN if not is_same or first["uneven_ns"] >= NEARLY_ALL * uneven else LIKELY
+    may_be_speed = each_waits < BY_SPEED * (_mean(lock["work"]) - each_waits / threads)
+    is_clear = not is_same or first["uneven_ns"] >= NEARLY_ALL * uneven
+    sure = CERTAIN if is_clear and not may_be_speed else LIKELY
+    split = "threads take unequally long" if may_be_speed else "work is unevenly split"
     do = (DO_SAME if is_same else DO_CHANGING) + DO_AT_BARRIER * (not lock["region_ends"])
-    reason = Reason(CAUSE, why, do, sure)
+    reason = Reason(CAUSE, why + OR_SPEED * may_be_speed, do, sure)
     where = "at the end of it" if lock["region_ends"] else "here"
     found = of_team(
         lock,
         results,
-        Lost(uneven, f"work is unevenly split, and threads that are done wait {where}"),
-        (most, "were it evenly split"),
+        Lost(uneven, f"{split}, and threads that are done wait {where}"),
+        (most, "did all take as long" if may_be_speed else "were it evenly split"),
         reason,
     )
     return {
         **found,
-        "why": [why, *_besides(lock, uneven)],
+        "why": [reason.why, *_besides(lock, uneven)],
         "seen": f"who comes last is counted, {_times(times)}; threads are timed without"
         " recorded waits, and without the time in which they had lost their processor",
     }

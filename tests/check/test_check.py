@@ -205,6 +205,7 @@ def every_check() -> list[str]:
     return [name for name in names if name != "mutants_check"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive(program: str, scenario: str) -> None:
     bounded = (program, scenario) in BOUNDED
@@ -221,6 +222,7 @@ def restless(program: str, scenario: str, executions: int) -> dict:
     return explore(program, scenario, 0, SYNCOPATE_EXPLORE=options)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive_that_sleeps_restlessly(program: str, scenario: str) -> None:
     result = restless(program, scenario, FIRST_RESTLESS)
@@ -268,6 +270,7 @@ def passed_when_calm() -> list[tuple[str, str]]:
     return [each for each in not_to_the_end() if each not in left_out]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("program", "scenario"), passed_when_calm())
 def test_primitive_when_calm(program: str, scenario: str) -> None:
     result = calm(program, scenario, ENOUGH_WHEN_CALM)
@@ -307,6 +310,7 @@ def test_names_of_bounded_scenarios() -> None:
 ORDERED_TASKS = ("task_wait_check", "wait_for_ordered")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("program", "scenario"),
     [
@@ -328,6 +332,7 @@ REGIME_AFTER_LONG = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("program", "scenario"), of("regime_check"))
 def test_regime_of_transactions(program: str, scenario: str) -> None:
     bounded = scenario in REGIME_AFTER_LONG
@@ -365,6 +370,7 @@ def of_short(program: str) -> list[tuple[str, str]]:
     return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("search", ["preemptions=2,executions=400", "random=1,executions=250"])
 @pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)

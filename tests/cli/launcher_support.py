@@ -56,9 +56,12 @@ def programs_of_all_kinds(folder: Path) -> Path:
     return folder
 
 
+# No meter of energy: where there are some, `record` is the Python command's.
+NO_METERS = {"SYNCOPATE_SYSFS": "/nowhere"}
+
+
 def start(command: Path, words: list[str], environ: dict[str, str], folder: Path, **others):
-    # No meter of energy: where there are some, `record` is the Python command's.
-    base = {"PATH": f"{folder}:/usr/bin:/bin", "EMPTY": "", "SYNCOPATE_SYSFS": "/nowhere"}
+    base = {"PATH": f"{folder}:/usr/bin:/bin", "EMPTY": "", **NO_METERS}
     return subprocess.run(
         [command, *words],
         env={**base, **environ},

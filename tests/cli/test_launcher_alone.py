@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SECONDS
-from launcher_support import BUILT, LAUNCHER, programs_of_all_kinds, start
+from launcher_support import BUILT, LAUNCHER, NO_METERS, programs_of_all_kinds, start
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_recording_goes_on_without_python(alone, tmp_path):
     script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done"
     process = subprocess.Popen(
         [prefix / "bin/syncopate", "record", "-qo", tmp_path / "r.rec", "--", "sh", "-c", script],
-        env={k: v for k, v in os.environ.items() if k != "SYNCOPATE_NATIVE"},
+        env={**{k: v for k, v in os.environ.items() if k != "SYNCOPATE_NATIVE"}, **NO_METERS},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

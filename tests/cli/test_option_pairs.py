@@ -275,6 +275,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("which", range(4), ids=["record", "top", "simulate", "check"])
 def test_no_option_of_a_pair_goes_unlooked_at(prefix, monkeypatch, which):
     command, operands, left_out = COMMANDS[which]

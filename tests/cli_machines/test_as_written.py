@@ -152,6 +152,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiler", ["gcc", "g++", "clang", "clang++"])
 @pytest.mark.parametrize(("name", "text"), [("program.c", IN_C), ("program.cpp", IN_CXX)])
 def test_a_compiler_by_either_name(name: str, text: str, compiler: str, tmp_path: Path) -> None:

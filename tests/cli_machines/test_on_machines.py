@@ -399,6 +399,7 @@ int main() {
 """
 
 
+@pytest.mark.crossed("level", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("level", ["-O1", "-O3"])
 def test_reports_name_nothing_of_the_machines_own(tmp_path, compiler, level):

@@ -96,6 +96,7 @@ def test_what_compilers_show(compiler: str, tmp_path: Path) -> None:
         assert f"explored: {how}" in said, f"{name}: {said}"
 
 
+@pytest.mark.crossed("source", "compiler")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(
     "source", ["structs.cpp", "by_value.c", "out_arguments.c", "kept_results.c"]

@@ -10,6 +10,7 @@ LOCALES = [{"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOER
 NAMES = [b"a b.c", b"q'uo\"te.c", b"new\nline.c", "größe λ.c".encode(), b"latin\xf6.c"]
 
 
+@pytest.mark.crossed("name", "environ")
 @pytest.mark.parametrize("environ", LOCALES, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_sources_that_are_rewritten(tmp_path, name, environ):

@@ -41,6 +41,7 @@ def check(name: str) -> None:
         assert row.verdict is other.verdict, f"{row.paper}\nquick: {row.ours}\nfull: {other.ours}"
 
 
+@pytest.mark.sampled(3)
 @needs_optimized
 @pytest.mark.parametrize("name", SECONDS)
 def test_quick_and_full_verdicts_agree(name):

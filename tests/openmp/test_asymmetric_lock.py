@@ -25,6 +25,7 @@ def explored(*arguments, **variables):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "scenario",
     ["two_threads", "three_threads", "twice", "due_successor", "try_lock", "shared_slot"],

@@ -54,6 +54,7 @@ def test_clustalo(settings, proteins):
     assert aligned == run(command, False).stdout
 
 
+@pytest.mark.sampled(3)
 @every_setting
 def test_fasttree(settings, proteins):
     program = installed("fasttreeMP", "fasttree")

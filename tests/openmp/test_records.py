@@ -68,6 +68,7 @@ int main(void) {
 """
 
 
+@pytest.mark.crossed("compiler", "lock")
 @pytest.mark.parametrize("lock", ["asymmetric", "ticket", "mcs"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_how_often_locks_are_taken(tmp_path, compiler, lock):
@@ -441,6 +442,7 @@ int main(void) {
 """
 
 
+@pytest.mark.crossed("cancel", "barrier")
 @pytest.mark.parametrize("barrier", ["auto", "runtime"])
 @pytest.mark.parametrize("cancel", ["false", "true"])
 def test_threads_that_wait_where_the_runtime_alone_sees_it_are_seen(tmp_path, barrier, cancel):

@@ -122,6 +122,7 @@ def lasts(results, what):
     return [[n for n in found if n] for found in each if any(found)]
 
 
+@pytest.mark.crossed("where", "how")
 @pytest.mark.parametrize("how", ["one", "rotates"])
 @pytest.mark.parametrize("where", ["barrier", "loop", "region"])
 def test_who_is_planted_to_come_last_is_told(tmp_path, program, how, where):

@@ -43,6 +43,7 @@ int main(int count, char** arguments) {
 """
 
 
+@pytest.mark.crossed("compiler", "regions")
 @pytest.mark.parametrize("regions", ["runtime", "kept"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_who_runs_tasks_at_a_barrier_or_end_is_not_said_to_wait(tmp_path, compiler, regions):

@@ -63,6 +63,7 @@ def made(tmp_path: Path, program: str, *flags: str) -> dict:
     return json.loads((tmp_path / "j").read_text())["locks"]["m"]
 
 
+@pytest.mark.crossed("program", "check")
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("program", [USED, WRAPPED], ids=["used", "wrapped"])
 def test_macros_that_check_calls(tmp_path, program, check):
@@ -98,6 +99,7 @@ TRIES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", TRIES)
 @pytest.mark.parametrize("words", [False, True])
 def test_functions_that_return_what_a_try_says(tmp_path, form, words):
@@ -149,6 +151,7 @@ static void once(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("push", "stay"),
     [

@@ -289,6 +289,7 @@ HERE
 """
 
 
+@pytest.mark.crossed("stays", "flags")
 @pytest.mark.parametrize("flags", [(), ("-w", "-Wno-incompatible-pointer-types")])
 @pytest.mark.parametrize("stays", ["", "struct tagged", "again_t"])
 def test_a_structure_is_one_under_all_its_names(tmp_path, stays, flags):

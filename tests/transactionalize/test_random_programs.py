@@ -48,6 +48,7 @@ def same_after(tmp_path, text: str, way: list[str]) -> str:
     return source.read_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_sections_do_what_they_did(tmp_path, seed):
     way = WAYS[seed % len(WAYS)]
@@ -55,6 +56,7 @@ def test_random_sections_do_what_they_did(tmp_path, seed):
     assert "__transaction_" in text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_waits_do_what_they_did(tmp_path, seed):
     same_after(tmp_path, random_waits.program(seed), WAYS[seed % len(WAYS)])

@@ -73,6 +73,7 @@ def found(path: Path) -> set[str]:
             if f.kind != "understood"}  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", ["", *sorted(p.name for p in PROGRAMS.glob("*.c"))])
 def test_slices_have_the_paths_of_the_whole(tmp_path, program):
     """Whatever is left out, the same locks are followed by the same unlocks and returns."""

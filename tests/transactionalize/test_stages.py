@@ -96,6 +96,7 @@ def test_why_they_run_alone_is_named(stages):
     assert re.search(r"ip-oncommit: 8 transactions, 8 atomic; 0 begin alone, 0 may have", text)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stage", STAGES)
 def test_stages_run_alike(stages, tmp_path, stage):
     folder, _, _ = stages

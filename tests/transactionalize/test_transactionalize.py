@@ -9,6 +9,7 @@ import pytest
 from rewriting import PROGRAMS, one_line, rewrite, run, run_rewritten, transactionalize
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

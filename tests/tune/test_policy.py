@@ -202,6 +202,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wait", ["park", "spin_then_park", "yield", "spin"])
 def test_barriers_wait_as_the_policy_says(tmp_path, wait):
     program = compile_program(BARRIERS, tmp_path / "barriers", "g++", "-std=c++17", "-O1")

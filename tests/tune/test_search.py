@@ -115,6 +115,7 @@ class FailsLater:
         return 7.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("runs", range(1, 90))
 def test_a_choice_that_fails_after_it_was_adopted_is_left_out(runs):
     """Not the program by itself, which never fails here; and it is not what is recommended."""

@@ -16,6 +16,7 @@ HEADERS = [
 STANDARDS = ("c89", "c99", "c11", "c17", "c2x", "gnu89", "gnu99", "gnu17")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("standard", STANDARDS)
 @pytest.mark.parametrize("header", [*HEADERS, INCLUDE / "syncopate/gil.h"], ids=lambda p: p.name)
 def test_compiles(tmp_path: Path, header: Path, standard: str) -> None:

@@ -24,6 +24,7 @@ def compiled(source: str, tmp_path: Path, *options: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_warning(room: str, tmp_path: Path) -> None:
     headers = sorted((INCLUDE / "syncopate" / room).glob("*.h"))

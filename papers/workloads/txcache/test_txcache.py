@@ -89,6 +89,7 @@ def test_every_stage_with_little_memory(program):
         assert result["pages_moved"] > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("library", ["auto", "encounter_time", "norec", "lazy", "tl2", "two_phase",
                                      "encounter_time:hourglass", "norec:none"])  # fmt: skip
 @pytest.mark.parametrize("program", [p for p in TRANSACTIONS_BUILT if "relaxed" not in p])

@@ -42,12 +42,11 @@ static __always_inline bool is_allowed(u64 now) {
   return false;
 }
 
-// Whether this wait is one whose stack is copied. A thread's own generator: the kernel's takes
-// longer than all else here.
-static __always_inline bool is_chosen(struct waiting_thread* w, u64 now) {
-  const u64 period = controls.period;
+// Whether this wait is one whose stack is to be copied, by chance. A thread's own generator: the
+// kernel's takes longer than all else here.
+static __always_inline bool is_chosen(struct waiting_thread* w, u64 period) {
   w->chance = w->chance * 1664525 + 1013904223;  // Numerical Recipes, 7.1
-  return w->chance * period >> 32 == 0 && is_allowed(now);
+  return w->chance * period >> 32 == 0;
 }
 
 static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* from) {
@@ -262,10 +261,13 @@ static __always_inline void leave(struct task_struct* task, u32 state, u64 now) 
     w->word = w->call == call_futex ? (u32)regs->dx : words[0];
     w->owner = words[2];
     const u32 period = controls.period;
-    if (is_chosen(w, now) &&
-        tell_stack(event_stack, period, w->process, thread, thread, now, regs)) {
-      w->flags |= has_stack;
-      w->weight = period;
+    if (is_chosen(w, period)) {  // the next one stands for those that could not be copied, too
+      w->weight = w->not_copied += period;
+      if (is_allowed(now) &&
+          tell_stack(event_stack, w->weight, w->process, thread, thread, now, regs)) {
+        w->flags |= has_stack;
+        w->not_copied = 0;
+      }
     }
   }
   barrier();

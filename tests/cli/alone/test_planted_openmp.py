@@ -23,8 +23,9 @@ def built(folder: Path, compiler: str, *options: str) -> Path:
     return compile_c("", folder / "imbalance", *options, compiler=compiler)
 
 
-def imbalances(results: dict) -> list[dict]:
-    return [found for found in results["findings"] if found["causes"] == ["imbalance"]]
+def imbalances(results: dict, sure: tuple[str, ...] = ("certain", "likely")) -> list[dict]:
+    findings = (found for found in results["findings"] if found["causes"] == ["imbalance"])
+    return [found for found in findings if found["reasons"][0]["sure"] in sure]
 
 
 def finding_of(program: Path) -> tuple[dict, dict]:
@@ -42,6 +43,7 @@ def finding_of(program: Path) -> tuple[dict, dict]:
     pytest.skip(f"in each of {ATTEMPTS} runs other programs had the processors: {', '.join(loads)}")
 
 
+@pytest.mark.sampled(2)
 @COMPILERS
 def test_one_thread_with_more_work_is_named(tmp_path, compiler):
     found, results = finding_of(built(tmp_path, compiler))
@@ -58,6 +60,7 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
     assert 1 < found["gain_at_most"] <= 1.6 and found["lost_share"] >= 0.05
 
 
+@pytest.mark.sampled(2)
 @COMPILERS
 def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     found, _ = finding_of(built(tmp_path, compiler, "-DTAKING_TURNS"))
@@ -76,6 +79,7 @@ def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     assert "work is unevenly split" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.crossed("compiler", "planted")
 @pytest.mark.parametrize("planted", ["BALANCED", "ONE_PROCESSOR", "NEIGHBORS", "LOCKED"])
 @COMPILERS
 def test_who_is_late_for_want_of_a_processor_or_a_lock_has_no_more_work(
@@ -94,7 +98,9 @@ def test_who_is_late_for_want_of_a_processor_or_a_lock_has_no_more_work(
         assert waits["count"] == 60
         # What is not to be taken for it is there.
         is_there = planted not in ("NEIGHBORS", "LOCKED") or waits["share"] > 0.1
-        if is_there and not imbalances(results):
+        # One of two equal threads may take longer: another machine may use its processor's core.
+        if is_there and not imbalances(results, ("certain",)):
+            assert all("a slower processor" in found["why"][0] for found in imbalances(results))
             return
         # Of threads that share a core with other programs, one is slower at the same work.
         loads.append(f"{others.share:.0%}")

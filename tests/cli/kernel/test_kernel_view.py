@@ -34,6 +34,7 @@ def programs(tmp_path_factory):
     return programs_in(tmp_path_factory.mktemp("programs"))
 
 
+@pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize(
     ("kind", "way"),
@@ -57,6 +58,7 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
 
 
+@pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize("kind", ["barrier", "mutex"])
 def test_each_wait_is_seen_while_other_recorders_come_and_go(programs, tmp_path, kind):

@@ -206,6 +206,7 @@ def test_of_a_stripped_program_no_name_is_made_up(tmp_path):
     assert not row["member"] and not row["worst"]["called"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SINGLE)
 def test_the_lock_of_an_object_that_a_variable_points_to(tmp_path, name):
     (row,) = mutexes(tmp_path, SINGLE[name], "-O2", "-g")

@@ -6,9 +6,9 @@ static void* worker(void* x) {
   for (int i = 0; i < 2400; i++) {
     pthread_mutex_lock(&stats_lock);
     jobs++;
-    work(2000);
+    work(6000);
     pthread_mutex_unlock(&stats_lock);
-    work(20000);
+    work(16000);
   }
   return x;
 }

@@ -106,6 +106,7 @@ def line_of(text: str) -> int:
     return 1 + next(at for at, line in enumerate(BUSY.splitlines()) if text in line)
 
 
+@pytest.mark.sampled(2)
 @needs_objdump
 @needs_kernel
 @pytest.mark.parametrize(
@@ -136,6 +137,7 @@ def test_a_lock_of_the_programs_own_that_spins_is_named(busy, tmp_path, way, nam
     assert "spinning is, where its code is recognized" in text
 
 
+@pytest.mark.sampled(2)
 @needs_objdump
 @needs_kernel
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -278,6 +278,7 @@ int main() {
 """
 
 
+@pytest.mark.crossed("container", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_the_memory_of_containers_is_seen_in_the_code(tmp_path, container, compiler):

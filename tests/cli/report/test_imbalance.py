@@ -64,8 +64,30 @@ def test_now_one_now_the_other(tmp_path):
     (found,) = findings(tmp_path, (9, 10, 11, 10), [6 * MS] * 4, [12 * MS] * 4)
     assert found["why"][0] == (
         "it is now this thread that comes last, now that one: most often w2/12, 11 of 40 times; the"
-        " last one takes 2.00 ms longer than the others in the mean"
+        " last one takes 2.00 ms longer than the others in the mean; so much a slower processor"
+        " makes, too, as one whose core other programs, or the host's other machines, use"
     )
+
+
+@pytest.mark.parametrize(
+    ("last", "more", "work"),
+    [
+        ((9, 10, 11, 10), 3 * 5 * MS, [11_250 * US] * 4),  # the last takes 15 ms, the others 10
+        ((40, 0, 0, 0), 3 * 6 * MS, (18 * MS, 12 * MS, 12 * MS, 12 * MS)),
+    ],
+)
+def test_what_a_slower_processor_may_make_is_not_called_unevenly_split(tmp_path, last, more, work):
+    """From half as long again it is."""
+    less = [each - 5 * US for each in work]
+    for at_work, cause, sure, condition in (
+        (less, "work is unevenly split", "certain", "were it evenly split"),
+        (work, "work is unevenly split", "certain", "were it evenly split"),
+        ([each + 5 * US for each in work], "threads take unequally long", "likely", "did all take"),
+    ):
+        (found,) = findings(tmp_path, last, [more] * 4, at_work)
+        assert f": {cause}, and threads that are done wait here" in found["cost"]
+        assert found["reasons"][0]["sure"] == sure and f", {condition}" in found["gain"]
+        assert ("a slower processor" in found["why"][0]) == (sure == "likely")
 
 
 @pytest.mark.parametrize(

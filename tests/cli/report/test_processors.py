@@ -70,6 +70,7 @@ def process_of(record) -> dict:
     return json.loads(run_cli("report", "--json", record).stdout)["records"][0]["process"]
 
 
+@pytest.mark.sampled(3)
 @two
 @both
 @pytest.mark.parametrize("others", [[], ["still there"]], ids=["joined", "alive"])

@@ -96,6 +96,7 @@ WAYS = [("gcc", "-O1"), ("gcc", "-O2"), ("gcc", "-O3"), ("gcc", "-Os"), ("gcc", 
         ("clang", "-O1"), ("clang", "-O2"), ("clang", "-O3"), ("clang", "-O0")]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @needs_objdump
 @pytest.mark.parametrize(("compiler", "level"), WAYS)
 def test_loops_that_wait_for_memory_or_time_spin(tmp_path, compiler, level):

@@ -43,6 +43,7 @@ def waits_of(found: dict) -> dict[str, dict]:
             for lock in found["locks"] for kind, waits in lock["waits"].items()}  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("plan", "kind", "lock", "section"),
     [
@@ -448,6 +449,7 @@ int main(int, char** argv) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("plan", "kind", "name"),
     [("meet", "futex", "meet_here"), ("hold", "futex_lock", "permits")],

@@ -127,6 +127,7 @@ public class Permits {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("permits", [1, 2, 0])
 def test_a_semaphore_of_javas_that_its_takers_release_is_a_lock(tmp_path, permits):
     """With one permit, or two for three threads; not where a thread releases that takes none, also
@@ -341,6 +342,7 @@ def roles(vm):
     return run
 
 
+@pytest.mark.sampled(2)
 @VMS
 @pytest.mark.parametrize(
     ("kind", "name", "wanted"),

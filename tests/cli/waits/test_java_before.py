@@ -84,6 +84,7 @@ def send(process, text: str) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.sampled(2)
 @VMS
 def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
     before, tmp_path, newer
@@ -116,6 +117,7 @@ def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
     assert not threads & {"enters", "enters class", "told", "locks", "reads", "awaits", "parks"}
 
 
+@pytest.mark.crossed("killed", "newer")
 @VMS
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_deadlock_that_is_there_already_is_named(before, tmp_path, newer, killed):
@@ -193,6 +195,7 @@ def edges_by_the_vm(java, process: int) -> set[tuple[str, str | None]]:
     return {(thread, owners.get(wanted)) for thread, wanted in waits.items()}
 
 
+@pytest.mark.crossed("seed", "newer")
 @VMS
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_who_waits_for_whom_is_as_the_vm_says_itself(before, tmp_path, newer, seed):
@@ -224,6 +227,7 @@ def test_a_vm_without_management_says_what_is_not_seen(before, tmp_path, newer):
     assert "waited for a monitor (synchronized) before the recording are not seen" in note
 
 
+@pytest.mark.sampled(2)
 @VMS
 def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tmp_path, newer):
     """Of twelve nearly all wait at any time, none for longer than a moment."""
@@ -238,6 +242,7 @@ def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tm
         assert sum(each["waits"].get("mutex", {}).get("count", 0) for each in found["locks"]) > 50
 
 
+@pytest.mark.sampled(2)
 @VMS
 def test_a_vm_is_recorded_again_and_again_while_threads_come_and_go(before, tmp_path, newer):
     """Each recording loads a copy of the agent; what they need has to last."""

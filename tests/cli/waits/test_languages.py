@@ -412,6 +412,7 @@ int main(void) {
 """
 
 
+@pytest.mark.crossed("level", "how")
 @both
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
 def test_ocamls_master_lock(tmp_path, how, level):

@@ -96,6 +96,7 @@ def report(record) -> dict:
     return json.loads(done.stdout)["records"][0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("plan", "number"),
     [

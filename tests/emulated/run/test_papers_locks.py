@@ -50,6 +50,7 @@ def total(locks, part, *names):
     return sum(each[names[-1]] for each in counts)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lock", AHEAD)
 def test_waiters_run_ahead(tmp_path, lock):
     locks, text = record(tmp_path, "--lock", lock)
@@ -68,6 +69,7 @@ def test_waiters_run_ahead(tmp_path, lock):
 CAUSES = ("conflict", "capacity", "other")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lock", ELIDING)
 def test_sections_are_elided(tmp_path, lock):
     locks, text = record(tmp_path, "--lock", lock, how=FEW)

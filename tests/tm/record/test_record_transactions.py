@@ -56,6 +56,7 @@ def seen(counts):
     return {name: count for name, count in counts.items() if count}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
 def test_commits_and_sizes(sites_of, algorithm):
     count, total, given_up = sites_of(algorithm, "commits", "count-up", "sum-table", "give-up")
@@ -90,6 +91,7 @@ def test_conflict_names_the_address_and_the_winner(sites_of, algorithm):
     assert loser["wasted_ns"] > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
 def test_one_of_two_loses_to_the_other(sites_of, algorithm):
     here, there = sites_of(algorithm, "cross", "cross-here", "cross-there")
@@ -131,6 +133,7 @@ def test_running_alone_by_the_algorithm(sites_of, algorithm):
     assert count["read_set"] is count["write_set"] is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
 def test_unsafe_on_every_path_begins_alone(sites_of, algorithm):
     (site,) = sites_of(algorithm, "serial", "start-serial")

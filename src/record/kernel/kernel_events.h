@@ -67,6 +67,7 @@ struct waiting_thread {
   unsigned int waker_flags;    // and those of the waker, who may be there at the same time
   unsigned int weight;         // of its event_stack
   unsigned int not_copied;     // waits chosen for a copy since the last one that was made
+  unsigned int wakers_not_copied;  // the same of those who end such waits
   unsigned int process;
   unsigned int last_call;    // number of the system call that it was blocked in last
   unsigned long long early;  // the last time that it was woken before `begun` was set; 0: never

@@ -209,6 +209,8 @@ static __always_inline void end_wait(struct waiting_thread* w, u32 thread, u64 n
   }
   if (w->flags & waits_at_futex) {
     tell_wait(w, thread, now);
+    if (w->flags & has_stack && w->waker && !(w->waker_flags & has_waker_stack))
+      w->wakers_not_copied += w->weight;
   } else {
     const u64 until = w->woken ? w->woken : now;
     if (until > w->since) add_blocked(w, thread, until - w->since);
@@ -340,10 +342,12 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   w->waker_flags |= flags_of_wake(regs);
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
   const bool lasted = w->woken - w->begun >= long_wait;
+  const u32 weight = lasted ? 1 : w->weight + w->wakers_not_copied;
   if ((w->flags & has_stack || (lasted && is_allowed(w->woken))) &&
-      tell_stack(event_waker, lasted ? 1 : w->weight, waker->tgid, waker->pid, thread, w->begun,
-                 regs))
+      tell_stack(event_waker, weight, waker->tgid, waker->pid, thread, w->begun, regs)) {
     w->waker_flags |= has_waker_stack;
+    if (!lasted) w->wakers_not_copied = 0;
+  }
   return 0;
 }
 

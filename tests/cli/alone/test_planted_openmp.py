@@ -50,14 +50,14 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
     (lock,) = (lock for lock in results["locks"] if lock["name"] == found["lock"])
     first, other = lock["work"]
     assert first["times"] == other["times"] == first["last"] + other["last"] == 60
-    assert 2 < first["at_work_ns"] / other["at_work_ns"] < 4
+    assert first["at_work_ns"] > 2 * other["at_work_ns"]  # 6 times as much, if processors are alike
     assert first["uneven_ns"] > 0.75 * found["lost_ns"]
     assert found["lost_ns"] <= sum(each["waited_ns"] for each in lock["arrivals"])
     why = f"{first['thread']} {SAME}{first['last']} of 60 times: it takes "
     assert found["why"][0].startswith(why), found
     assert found["do"][0].startswith("split the work evenly"), found
     assert all(word in found["do"][0] for word in ("schedule(dynamic)", "nowait"))
-    assert 1 < found["gain_at_most"] <= 1.6 and found["lost_share"] >= 0.05
+    assert 1 < found["gain_at_most"] <= 2 and found["lost_share"] >= 0.05
 
 
 @pytest.mark.sampled(2)

@@ -1,4 +1,4 @@
-// One thread of two has three times as much to do before each barrier. TAKING_TURNS: now one has,
+// One thread of two has six times as much to do before each barrier. TAKING_TURNS: now one has,
 // now the other. BALANCED: both have as much; ONE_PROCESSOR: so they have, and share a processor;
 // NEIGHBORS: one of them shares its processor with threads that are not of the team; LOCKED: it
 // waits for a lock that such a thread holds for long.
@@ -11,11 +11,11 @@ static void work(unsigned rounds) {
 }
 static unsigned parts_of(int me, int round) {
 #if defined(TAKING_TURNS)
-  return me == round % 2 ? 3 : 1;
+  return me == round % 2 ? 6 : 1;
 #elif defined(BALANCED) || defined(ONE_PROCESSOR) || defined(NEIGHBORS) || defined(LOCKED)
   return 2 + 0 * (me + round);
 #else
-  return me == 1 ? 3 : 1 + 0 * round;
+  return me == 1 ? 6 : 1 + 0 * round;
 #endif
 }
 // The calling thread, and those that it makes.
@@ -70,7 +70,7 @@ int main(void) {
         omp_unset_lock(&lock);
       }
 #endif
-      work(parts * 6000000u);
+      work(parts * 4000000u);
 #pragma omp barrier
     }
   }

@@ -181,6 +181,12 @@ def _open_log(path: str | None):
 
 def main(arguments: list[str]) -> int:
     options, words = read_options(arguments, OPTIONS, ALIASES)
+    runs = "--" not in arguments and bool(words) and words[0].isdigit()
+    if runs:  # no program, whose options would follow it
+        more, rest = read_options(words[1:], OPTIONS, ALIASES)
+        if rest:
+            raise Failure(f"top: PID names a process; {shown(rest[0])} is too much", BAD_USE)
+        options |= more
     if "--help" in options:
         sys.stdout.write(HELP)
         return 0
@@ -188,7 +194,6 @@ def main(arguments: list[str]) -> int:
     rows = int(_number(options, "--rows", 0, whole=True)) or None
     if not words and "--pid" not in options:
         raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
-    runs = "--" not in arguments and len(words) == 1 and words[0].isdigit()
     clashes.refuse("top", {*options, *(["PID"] if runs else [])}, CLASHES)
     leaving = threading.Event()
 

@@ -185,7 +185,7 @@ def test_a_process_that_is_recorded(contended, tmp_path):
         deadline = time.monotonic() + SECONDS
         found = {"locks": []}
         while not found["locks"] and time.monotonic() < deadline:
-            done = run_cli("top", "--once", "--json", "-i", "0.5", str(child))
+            done = run_cli("top", "--once", "-i", "0.5", str(child), "--json")  # behind it, too
             assert done.returncode == 0, done.stderr
             found = json.loads(done.stdout)
         assert [rate["lock"] for rate in found["locks"]] == ["hot_lock"]
@@ -203,6 +203,8 @@ def test_a_process_that_is_recorded(contended, tmp_path):
         (["-i", "0", "1"], 2, "--interval 0: a number above 0"),
         (["-n", "many", "1"], 2, "--rows many"),
         (["--", "/no/such/program"], 127, "/no/such/program"),
+        (["1", "--once", "more"], 2, "more is too much"),
+        (["1", "--nce"], 2, "unknown option --nce"),
         (
             ["--log", "/no/such/folder/x", "--", "/bin/true"],
             2,

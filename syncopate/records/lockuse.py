@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.base.units import percent
-from syncopate.records import histogram, lockbounds, usedholds
+from syncopate.records import histogram, lockbounds, recordformat, usedholds
 from syncopate.records.analysis import Analysis
 from syncopate.records.atonce import Lives
 from syncopate.records.lockgroups import Group
@@ -112,7 +112,7 @@ def choose(analysis: Analysis, name: str | None) -> Group:
     locks = [g for g in analysis.groups if g.object not in (CONDITION, BARRIER, FUTEX, 0)]
     locks.sort(key=lambda group: (group.lost(), usedholds.taken(group)), reverse=True)
     if not locks:
-        raise Failure(f"{analysis.record.path}: no lock was used", FAILED)
+        raise Failure(f"{analysis.record.path}: {_without_locks(analysis)}", FAILED)
     if name is None:
         return locks[0]
     found = [g for g in locks if g.name.text == name] or [g for g in locks if name in g.name.text]
@@ -168,6 +168,16 @@ def of(analysis: Analysis, group: Group) -> LockUse:
         under=lockbounds.under(analysis, group, assumptions),
         most=lockbounds.most(analysis, group, acquisitions, assumptions),
     )
+
+
+def _without_locks(analysis: Analysis) -> str:
+    """Why there is none whose use could be replayed."""
+    if analysis.record.header.wait == recordformat.TRANSACTIONS:
+        return "it is a record of transactions; what is replayed are holds of locks"
+    if any(group.object == FUTEX for group in analysis.groups):
+        return "its locks are of the program's own making: how long these are held is not seen"
+    recorder = name_of_recorder(analysis.record.header.recorder)
+    return "no lock was " + ("waited for" if recorder == "kernel" else "seen to be used")
 
 
 def _without_holds(analysis: Analysis, group: Group) -> str:

@@ -13,6 +13,7 @@ from test_lockuse import two_threads, use_of
 from syncopate.base import compactjson, optiontable, ownsettings
 from syncopate.base.errors import Failure
 from syncopate.machines import machinefiles, whatif
+from syncopate.records.recordformat import CONDITION, FUTEX
 from syncopate.show import whatifoutput
 
 
@@ -228,6 +229,25 @@ def test_bad_use_is_one_line(cli, native, tmp_path):
     # The record that is not there comes first, also where this machine was not measured.
     absent = cli("simulate", "--from", "absent.rec", environ={"XDG_CONFIG_HOME": str(tmp_path)})
     assert "cannot read absent.rec" in one_line(absent)
+
+
+@pytest.mark.parametrize(
+    ("recorder", "wait", "object_kind", "said"),
+    [
+        (0, "transactions", None, "it is a record of transactions"),
+        (0, "park", FUTEX, "its locks are of the program's own making"),
+        (0, "park", CONDITION, "no lock was seen to be used"),
+        (1, "", CONDITION, "no lock was waited for"),
+    ],
+)
+def test_why_there_is_no_lock_to_replay(cli, native, tmp_path, recorder, wait, object_kind, said):
+    builder = RecordBuilder()
+    builder.recorder, builder.wait_name = recorder, wait
+    thread = builder.thread(10, "w")
+    if object_kind is not None:
+        builder.row(thread, builder.lock(0x9000, object_kind), 1, [1000])
+    done = simulate(cli, native, builder, tmp_path)
+    assert done.returncode == 1 and said in one_line(done)
 
 
 @pytest.mark.parametrize(

@@ -59,34 +59,56 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 """
 
-# A process whose two children have two threads each, with a lock of their own.
-FORKS = r"""
+# Two threads with a lock, each of which takes it so often, for so many microseconds.
+POOL = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static void* work(void* x) {
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < TIMES; i++) {
     pthread_mutex_lock(&pool_lock);
-    usleep(1000);
+    usleep(HELD);
     pthread_mutex_unlock(&pool_lock);
   }
   return x;
 }
-static int worker(void) {
+static void two_threads(void) {
   pthread_t other;
   pthread_create(&other, 0, work, 0);
   work(0);
   pthread_join(other, 0);
-  return 0;
 }
+"""
+
+
+def with_pool(text: str, times: int, held: int) -> str:
+    """A program in C that has these threads."""
+    return POOL.replace("TIMES", str(times)).replace("HELD", str(held)) + text
+
+
+# A process whose two children have two threads each, with a lock of their own.
+FORKS = with_pool(
+    r"""
 int main(void) {
   for (int i = 0; i < 2; i++)
-    if (fork() == 0) return worker();
+    if (fork() == 0) {
+      two_threads();
+      return 0;
+    }
   while (wait(0) > 0) {}
   return 0;
 }
-"""
+""",
+    times=20,
+    held=1000,
+)
 
 
 def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:

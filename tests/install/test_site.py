@@ -1,18 +1,19 @@
 """The documentation as a site: its links, its search in a browser, and a page for each command."""
 
 import os
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from chromium import PATIENCE
 
 from syncopate.__main__ import COMMANDS
 
+pytest_plugins = ("chromium",)  # the fixture `browser`
+
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120_000  # milliseconds: a browser on a busy machine
 pytestmark = pytest.mark.long
 
 
@@ -67,20 +68,6 @@ def test_every_command_has_a_page(site, command):
     text = (site / f"commands/{command}.html").read_text(encoding="utf-8")
     assert f"syncopate {command}" in text and "What it prints" in text
     assert "Traceback" not in text and str(ROOT) not in text
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            chromium_sandbox=os.geteuid() != 0,
-            timeout=PATIENCE,
-        )
-        yield browser
-        browser.close()
 
 
 def test_it_is_searched_and_read(site, browser):

@@ -103,6 +103,10 @@ def test_members_are_named_from_every_form(tmp_path, compiler, flags):
     found = report(program)
     mutexes = [lock for lock in found["locks"] if lock["object"] == "mutex" and lock["waited_ns"]]
     assert {lock["member"] for lock in mutexes} == MEMBERS
+    (table,) = (lock for lock in mutexes if lock["member"] == "db::Table::table_mutex_")
+    line = SOURCE.splitlines().index("  Mutex table_mutex_;") + 1
+    assert table["declared"] == f"table.cpp:{line}"
+    assert table["called"].startswith("db::Table::table_mutex_ at ")
     assert not found["notes"]
 
 

@@ -124,61 +124,6 @@ def declares(text: str, name: str) -> bool:
     ] in text
 
 
-CLASSES = r"""
-#include <mutex>
-#include <thread>
-#include <vector>
-#include <unistd.h>
-namespace db {
-class Mutex {
- public:
-  [[gnu::noinline]] void Lock() { mu_.lock(); asm volatile(""); }
-  [[gnu::noinline]] void Unlock() { mu_.unlock(); asm volatile(""); }
- private:
-  std::mutex mu_;
-};
-class Table {
- public:
-  [[gnu::noinline]] void add(long x) {
-    table_mutex_.Lock();
-    sum_ += x;
-    usleep(1000);  // the others wait meanwhile
-    table_mutex_.Unlock();
-  }
- private:
-  volatile long sum_ = 0;
-  Mutex table_mutex_;
-};
-}
-int main() {
-  auto* table = new db::Table;
-  std::vector<std::thread> all;
-  for (int n = 0; n < 3; n++)
-    all.emplace_back([table] { for (int i = 0; i < 30; i++) table->add(i); });
-  for (auto& each : all) each.join();
-}
-"""
-
-
-@pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
-def test_a_member_behind_a_class_of_the_programs_own(tmp_path):
-    source = tmp_path / "table.cpp"
-    source.write_text(CLASSES)
-    program = compile_c("", tmp_path / "table", "-O2", "-g", "-pthread", "-x", "c++", source,
-                        compiler="g++")  # fmt: skip
-    record = tmp_path / "rec"
-    assert run_cli("record", "-o", record, "--", program).returncode == 0
-    done = run_cli("report", "--json", record)
-    (lock,) = [
-        each
-        for each in json.loads(done.stdout)["records"][0]["locks"]
-        if each["object"] == "mutex" and each["waited_ns"]
-    ]
-    assert lock["member"] == "db::Table::table_mutex_"
-    assert lock["declared"] == "table.cpp:24"
-    assert lock["called"].startswith("db::Table::table_mutex_ at ")
-
-
 INLINED = r"""
 #include <list>
 #include <mutex>

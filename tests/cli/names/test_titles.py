@@ -4,28 +4,15 @@ is left out of that where arguments are."""
 import json
 
 import pytest
-from conftest import compile_c, run_cli
+from conftest import compile_c, run_cli, with_pool
 from kernel_support import needs_kernel
 from make_record import RecordBuilder
 
 from syncopate.records.recordformat import COMMAND_AT
 
 # As nginx does: the master writes a title over its arguments, and so does each worker.
-TITLED = r"""
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static void* work(void* x) {
-  for (int i = 0; i < 200; i++) {
-    pthread_mutex_lock(&pool_lock);
-    usleep(2000);
-    pthread_mutex_unlock(&pool_lock);
-  }
-  return x;
-}
+TITLED = with_pool(
+    r"""
 static void call_it(char** words, int count, const char* format) {
   static char saved[99];
   char* end = words[count - 1] + strlen(words[count - 1]);
@@ -45,7 +32,10 @@ int main(int count, char** words) {
   }
   wait(0);
 }
-"""
+""",
+    times=200,
+    held=2000,
+)
 
 
 @pytest.mark.parametrize("redacted", [False, True])

@@ -4,23 +4,23 @@ Playwright drives the system's Chromium.
 """
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from chromium import PATIENCE
 from conftest import ROOT, run_cli
 from make_record import RecordBuilder
 from page_data import POLICY, WHATIF, make
 
 from syncopate.records.recordformat import FILE_HEADER
 
+pytest_plugins = ("chromium",)  # the fixture `browser`
+
 BEGIN = 1_000_000
 TIMES = "\N{MULTIPLICATION SIGN}"
 MICRO = "\N{MICRO SIGN}"
-PATIENCE = 120_000  # milliseconds: a browser on a busy machine
 # What a screen reader needs: every control, chart and table has a name, every header a scope.
 NAMELESS = """() => {
   const count = (list, has) => [...document.querySelectorAll(list)].filter((each) =>
@@ -33,21 +33,6 @@ NAMELESS = """() => {
     tables: count("table", (each) => each.caption
       || each.closest("[role=region][aria-labelledby]")) };
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """The system's Chromium, without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            chromium_sandbox=os.geteuid() != 0,
-            timeout=PATIENCE,
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import FORKS, compile_c, run_cli
+from conftest import FORKS, compile_c, run_cli, with_pool
 from make_record import RecordBuilder
 
 from syncopate.base import paths
@@ -14,35 +14,9 @@ from syncopate.records.processes import in_order
 WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
 
-TWO_THREADS = r"""
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static void* work(void* x) {
-  for (int i = 0; i < 10; i++) {
-    pthread_mutex_lock(&pool_lock);
-    usleep(1000);
-    pthread_mutex_unlock(&pool_lock);
-  }
-  return x;
-}
-static void two_threads(void) {
-  pthread_t other;
-  pthread_create(&other, 0, work, 0);
-  work(0);
-  pthread_join(other, 0);
-}
-"""
-
 # Its children end in all ways that run no destructors, a borrowed one within its parent's memory.
-ENDS = (
-    TWO_THREADS
-    + r"""
+ENDS = with_pool(
+    r"""
 static void child(int i) {
   two_threads();
   if (i == 0) _exit(0);
@@ -58,15 +32,16 @@ int main(void) {
   while (wait(0) > 0) {}
   _exit(0);
 }
-"""
+""",
+    times=10,
+    held=1000,
 )
 
 
 # Each child becomes another program in one way, the last one after having failed to; in each, two
 # threads have taken the lock by then, and one still waits at a condition.
-BECOMES = (
-    TWO_THREADS
-    + r"""
+BECOMES = with_pool(
+    r"""
 static pthread_mutex_t other_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static void* waits(void* x) {
@@ -120,7 +95,9 @@ int main(void) {
   two_threads();
   return wrong + (status != 0);
 }
-"""
+""",
+    times=10,
+    held=1000,
 )
 
 
@@ -152,9 +129,8 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2
 
 
-QUIET = (
-    TWO_THREADS
-    + r"""
+QUIET = with_pool(
+    r"""
 #include <stdio.h>
 int main(void) {
   two_threads();
@@ -174,7 +150,9 @@ int main(void) {
   while (wait(0) > 0) {}
   return 0;
 }
-"""
+""",
+    times=10,
+    held=1000,
 )
 
 
@@ -350,9 +328,8 @@ def test_names_of_many_processes_are_asked_of_one_tool(tmp_path):
 
 # Three children: of one the parent goes on; the others are taken in by another process before they
 # wait for a lock, as daemons are, one of them from a parent that recorded nothing.
-ORPHANS = (
-    TWO_THREADS
-    + r"""
+ORPHANS = with_pool(
+    r"""
 static int orphan(const char* name, pid_t parent) {
   alarm(30);
   while (parent != 0 && getppid() == parent) usleep(1000);
@@ -380,7 +357,9 @@ int main(void) {
   usleep(300 * 1000);
   return 0;
 }
-"""
+""",
+    times=10,
+    held=1000,
 )
 
 

@@ -107,9 +107,11 @@ class Function:
         )
 
     def order(self) -> tuple[list[Instruction], dict[int, int]]:
-        """The instructions by address, and the place of each there."""
+        """The instructions by address, and the place of each there; the first one is the
+        function's, and parts that were put before it come last."""
         if len(self._order) != len(self.at):
-            self._order = [self.at[address] for address in sorted(self.at)]
+            by_place = sorted(self.at, key=lambda address: (address < self.start, address))
+            self._order = [self.at[address] for address in by_place]
             self._places = {each.address: place for place, each in enumerate(self._order)}
             self._targets = frozenset(
                 each.target for each in self._order if each.target and not each.is_call

@@ -78,9 +78,8 @@ def place_of(
     follows_stores: bool = True,
 ) -> Origin | None:
     """The same, where it may be an address in the function's own frame, too."""
-    order = [address for address in sorted(function.at) if address >= function.start]
-    at = {address: index for index, address in enumerate(order)}
-    targets = {each.target for each in function.at.values() if not each.is_call}
+    order, at = function.order()
+    targets = function.targets()
     value, index = (register, 0), at[user.address] - 1
     behind_pointers: tuple[int, ...] = ()
     setting = -1  # where other ways may lead to what follows, but all have the value from here
@@ -92,10 +91,10 @@ def place_of(
             return Origin(name, (offset, *behind_pointers)) if known else None
         if value[0] == "%rsp" or (value[0] == "%rbp" and function.has_frame_pointer):
             return None if behind_pointers else Origin(FRAME, (value[1],))
-        each = function.at[order[index]]
-        behind = order[index + 1]
+        each, behind = order[index], order[index + 1].address
         if index != setting and (
             behind in targets
+            or each.following != behind  # there another part of the function begins
             or each.is_jump
             or each.ends
             or (each.is_call and not _is_kept(value[0]) and not keeps(each, value[0]))

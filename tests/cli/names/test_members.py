@@ -8,10 +8,11 @@ import pytest
 from conftest import compile_c, run_cli
 
 from syncopate.base import paths
+from syncopate.records.codewalk import Walker
 from syncopate.symbols import debugmembers
 from syncopate.symbols.machinecode import Program, plain_symbol
 from syncopate.symbols.names import Names
-from syncopate.symbols.registers import PARAMETERS, STATIC, origin
+from syncopate.symbols.registers import PARAMETERS, STATIC, Origin, origin
 from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = r"""
@@ -100,6 +101,45 @@ def test_the_member_that_a_function_locks(request, program, name):
     assert told <= {EXPECTED[name]} - {None}
     if EXPECTED[name] and "gcc-O2" in request.node.name:
         assert told
+
+
+SPLIT = r"""
+#include <pthread.h>
+#define SELDOM __attribute__((noinline, cold))
+struct table { long hits; pthread_mutex_t guard; long lost; } table;
+SELDOM void complain(struct table* of) { of->lost++; asm volatile(""); }
+SELDOM void give_up(long n) { asm volatile("" : : "r"(n)); }
+__attribute__((noinline, noclone)) long find(struct table* of, long n) {
+  for (long i = 0; i < n; i++) {
+    pthread_mutex_lock(&of->guard);
+    if (n > 1000000) { complain(of); give_up(i); }
+    of->hits++;
+    pthread_mutex_unlock(&of->guard);
+  }
+  return n;
+}
+int main(int argc, char** argv) { (void)argv; return find(&table, argc) > 9; }
+"""
+
+
+@pytest.mark.parametrize(("compiler", "split"), [("gcc", True), ("clang", False)])
+def test_what_a_part_of_a_function_elsewhere_has_in_registers(tmp_path, compiler, split):
+    """GCC puts what is seldom done before all functions; a walk through a section adds it."""
+    program = compile_c(SPLIT, tmp_path / "split", "-O2", "-pthread", compiler=compiler)
+    symbols = SymbolTable(str(program))
+    code = Program(str(program))
+    ((start, _),) = symbols.functions("find")
+    function = code.function(start)
+    calls = {plain_symbol(each.symbol): each for each in function.at.values() if each.is_call}
+    Walker(code).between(start, calls["pthread_mutex_lock"].following, [])
+    assert (min(function.at) < start) == split
+    calls = {plain_symbol(each.symbol): each for each in function.at.values() if each.is_call}
+    for name, at in (("complain", 0), ("pthread_mutex_lock", 8), ("pthread_mutex_unlock", 8)):
+        assert origin(function, calls[name], "%rdi") == Origin("%rdi", (at,)), name
+    assert origin(function, calls["give_up"], "%rdi") is None
+    for each in function.at.values():
+        for register in PARAMETERS:
+            origin(function, each, register)
 
 
 @pytest.mark.parametrize(

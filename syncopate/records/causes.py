@@ -44,6 +44,7 @@ from syncopate.records.lockfigures import (
     no_exceptions,
     watched,
 )
+from syncopate.records.naming import UNKNOWN_CALLER
 from syncopate.records.preemption import is_long_by_itself, preempted
 from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Facts
@@ -115,7 +116,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
     found = [
         *_starves(lock, results),
         *(inside := [*_waits_inside(lock, results)]),
-        *([] if inside else _sleeps(lock, facts)),
+        *([] if inside and _sleeps_to_wait(lock) else _sleeps(lock, facts)),
         *_relocks(lock),
         *_new_pages(lock, facts),
         *(each for each in without if each not in besides),
@@ -322,21 +323,44 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
 
 
 def _waits_inside(lock: dict, results: dict) -> Iterator[Reason]:
-    """Most of the time that it is held goes into waits for one other lock: seen, not read from
-    code."""
+    """Most of the time that it is held goes into waits for one other lock, or for another one of
+    this row: seen, not read from code."""
     of = (lock["hold"] or {}).get("waits_inside")
-    if not of or of["share"] < MOSTLY or of["name"] == lock["name"]:
+    if not of or of["share"] < MOSTLY:
+        return
+    holds = f"in {count(of['holds'])} of {several(of['samples'], 'hold')} timed"
+    sure = LIKELY if of["holds"] >= FEW_HOLDS else POSSIBLE
+    if of["name"] == lock["name"]:
+        yield Reason(
+            "waits",
+            f"who holds one of these {count(lock['members'])} locks waits for another of them"
+            f" meanwhile: that takes {percent(of['share'])} of the time that they are held,"
+            f" {holds}",
+            "release one before the next is taken, where what they guard allows that, or hold each"
+            " for shorter",
+            sure,
+        )
         return
     others = (each["called"] for each in results["locks"] if each["name"] == of["name"])
     other = in_sentence(next(others, of["name"]))
     yield Reason(
         "waits",
         f"who holds it waits for {other} meanwhile: that takes {percent(of['share'])} of the time"
-        f" that it is held, in {count(of['holds'])} of {several(of['samples'], 'hold')} timed",
+        f" that it is held, {holds}",
         f"hold {other} for shorter (what is said of that helps here, too), or take it before or"
         " after this one, not inside",
-        LIKELY if of["holds"] >= FEW_HOLDS else POSSIBLE,
+        sure,
     )
+
+
+def _sleeps_to_wait(lock: dict) -> bool:
+    """Whether most of the holds that slept waited for another lock, so that they sleep for nothing
+    else. Where that other one has a row of its own, what its holders do stands there."""
+    of, inside = watched(lock), lock["hold"]["waits_inside"]
+    if inside["name"] != lock["name"] or not of["slept"]:
+        return True
+    slept = of["slept"] / of["watched"]
+    return slept - inside["holds"] / inside["samples"] < MOSTLY * slept
 
 
 def _faults(seen: dict) -> Reason | None:
@@ -408,12 +432,15 @@ def _relocks(lock: dict) -> Iterator[Reason]:
     relock = lock["waits"].get("mutex_relock")
     if relock and relock["total_ns"] >= MOSTLY * lock["lost_ns"]:
         waits = sum(each["count"] for each in lost_waits(lock))
+        one = relock["threads"] == 1
         yield Reason(
             "relock",
-            f"threads that a condition variable woke wait for it: {count(relock['count'])} of"
-            f" {several(waits, 'wait')}",
-            "wake as many threads as can go on (notify_one, where all are woken), and release the"
-            " mutex before",
+            f"{'one thread' if one else 'threads'} that a condition variable woke"
+            f" wait{'s' * one} for it: {count(relock['count'])} of {several(waits, 'wait')}",
+            "release the mutex before that thread is woken, and wake no others with it"
+            if one
+            else "wake as many threads as can go on (notify_one, where all are woken), and release"
+            " the mutex before",
             CERTAIN,
         )
 
@@ -438,6 +465,8 @@ def _uneven(lock: dict) -> Iterator[Reason]:
     worst = lock["worst"]
     if not worst or worst["waits"] < FEW_WAITS:  # one long wait has most of the time by chance
         return
+    if lock["name"].endswith(f"({UNKNOWN_CALLER})"):
+        return  # that one function made them is all that they are known to have in common
     even = 1 / lock["members"]
     if lock["members"] >= MANY_ALIKE and worst["share"] >= max(MOSTLY, UNEVEN * even):
         yield Reason(

@@ -49,7 +49,8 @@ class InnerWaits:
                 total += (hold.end - hold.start) * hold.weight
                 inside = Counter()
                 for wait in self._within(hold):
-                    inside[self._of.group(wait.lock).name.text] += wait.end - wait.start
+                    if wait.lock != lock.id:
+                        inside[self._of.group(wait.lock).name.text] += wait.end - wait.start
                 ticks.update({name: each * hold.weight for name, each in inside.items()})
                 holds.update(inside.keys())
         if not total or not ticks:

@@ -23,6 +23,7 @@ from planted_record import (
 )
 
 from syncopate.records import causes, languages
+from syncopate.records.naming import UNKNOWN_CALLER
 from syncopate.records.sectioncode import Call, Facts
 from syncopate.symbols.symbols import Frame
 
@@ -78,6 +79,31 @@ def test_few_waits_are_too_few_for_what_fits_them(tmp_path, hold, times, cause, 
     of.builder.row(of.threads[0], lock, 1, [20 * MS] * waits)
     (found,) = of.findings(tmp_path)
     assert [(each["cause"], each["sure"]) for each in found["reasons"]] == [(cause, sure)]
+
+
+def test_one_thread_alone_is_not_told_to_be_one_of_too_many_that_are_woken(tmp_path):
+    of = Planted()
+    lock = of.lock([3 * US] * 60)
+    of.builder.row(of.threads[0], lock, 2, [9 * MS] * 10)
+    (found,) = of.findings(tmp_path)
+    assert found["why"][0] == (
+        "one thread that a condition variable woke waits for it: 10 of 10 waits"
+    )
+    assert found["do"][0].startswith("release the mutex before that thread is woken")
+
+
+def test_locks_whose_maker_is_not_known_are_not_parts_of_one_thing(tmp_path):
+    """A function that many call made them: each may have been made for another thing."""
+    of = Planted()
+    uneven(of)
+    record = of.builder.write(tmp_path / "rec")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    (lock,) = results["locks"]
+    assert "uneven" in [each.cause for each in causes.reasons(lock, results, None)]
+    lock["name"] += f" ({UNKNOWN_CALLER})"
+    assert "uneven" not in [each.cause for each in causes.reasons(lock, results, None)]
+    (said,) = causes.worst_of_several(lock)
+    assert said.startswith("one of its 64 locks, ")
 
 
 def test_one_long_wait_at_one_of_many_locks_is_by_chance(tmp_path):

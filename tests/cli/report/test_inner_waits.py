@@ -5,6 +5,7 @@ import json
 import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
+from planted_record import MS, Planted
 from test_report_numbers import BEGIN, CODE_A, results_of
 
 MUTEX, CONDITION, YIELD = 1, 6, 17  # kinds of wait
@@ -41,6 +42,35 @@ def test_waits_within_holds_are_counted_by_their_share(tmp_path):
         "samples": 4,
     }
     assert locks["0x9100"]["hold"]["waits_inside"] is None
+
+
+@pytest.mark.parametrize(
+    ("watched", "slept", "causes"),
+    [(40, 16, ["waits"]), (40, 0, ["waits"]), (40, 40, ["waits", "sleeps"])],
+)
+def test_a_lock_held_over_another_of_its_row(tmp_path, watched, slept, causes):
+    """As nodes of a tree are, child and parent: in 16 of 40 holds the holder waits for another
+    one. Where far more of them sleep, that is not all that they sleep for."""
+    of = Planted()
+    child, parent = (of.lock([MS] * 40, create=of.stack) for _ in range(2))
+    for number in range(20):
+        begin = of.builder.start + (number + 1) * 10 * MS
+        end = begin + (6 if number < 8 else 1) * MS
+        for thread, lock, other in ((0, child, parent), (1, parent, child)):
+            of.builder.hold(of.threads[thread], lock, begin, end, of.stack)
+            if number < 8:
+                of.builder.wait(of.threads[thread], other, begin + MS, end - MS, of.stack)
+            # Of one lock alone: a reader's hold, in which it comes to write.
+            of.builder.wait(of.threads[thread], lock, begin + 100, end - 100, of.stack)
+    of.waits(child, 5 * MS)
+    of.builder.holder(of.threads[0], child, watched, [0, 0, slept])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == causes, found
+    assert found["why"][0] == (
+        "who holds one of these 2 locks waits for another of them meanwhile: that takes 53.3 % of"
+        " the time that they are held, in 16 of 40 holds timed"
+    )
+    assert found["do"][0].startswith("release one before the next is taken")
 
 
 NESTED = r"""

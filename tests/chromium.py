@@ -9,8 +9,8 @@ PATIENCE = 120_000  # milliseconds: a browser on a busy machine
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Chromium, without a window."""
+def new_page():
+    """Opens a page of a Chromium without a window, with the options of its Browser.new_page."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -19,5 +19,11 @@ def browser():
             chromium_sandbox=os.geteuid() != 0,
             timeout=PATIENCE,
         )
-        yield browser
+
+        def opened(**options):
+            page = browser.new_page(**options)
+            page.set_default_timeout(PATIENCE)
+            return page
+
+        yield opened
         browser.close()

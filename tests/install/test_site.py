@@ -7,11 +7,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from chromium import PATIENCE
 
 from syncopate.__main__ import COMMANDS
 
-pytest_plugins = ("chromium",)  # the fixture `browser`
+pytest_plugins = ("chromium",)  # the fixture `new_page`
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.long
@@ -70,9 +69,8 @@ def test_every_command_has_a_page(site, command):
     assert "Traceback" not in text and str(ROOT) not in text
 
 
-def test_it_is_searched_and_read(site, browser):
-    page = browser.new_page()
-    page.set_default_timeout(PATIENCE)
+def test_it_is_searched_and_read(site, new_page):
+    page = new_page()
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from chromium import PATIENCE
 from conftest import ROOT, run_cli
 from make_record import RecordBuilder
 from page_data import POLICY, WHATIF, make
 
 from syncopate.records.recordformat import FILE_HEADER
 
-pytest_plugins = ("chromium",)  # the fixture `browser`
+pytest_plugins = ("chromium",)  # the fixture `new_page`
 
 BEGIN = 1_000_000
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -36,13 +35,12 @@ NAMELESS = """() => {
 
 
 @pytest.fixture
-def visit(browser):
+def visit(new_page):
     """Opens a page of ours; at the end looks whether a script failed, or something has no name."""
     opened = []
 
     def open_page(path, fragment="", **options):
-        page = browser.new_page(**options)
-        page.set_default_timeout(PATIENCE)
+        page = new_page(**options)
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: errors.append(request.url))

@@ -14,8 +14,10 @@
 
 #include "model/front/libc/libc_range.h"
 #include "model/front/libc/loopback.h"
+#include "model/front/libc/random_numbers.h"
 #include "model/front/libc/signals.h"
 #include "model/front/program/begun_files.h"
+#include "model/front/program/library_state.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 
@@ -254,6 +256,14 @@ void forget_file(int file) {
   if (pipe_of(file) != 0) all.own[static_cast<std::size_t>(file)] = 0;
   std::erase_if(all.timers, [&](const timer& each) { return each.file == file; });
   std::erase(all.of_commands, file);
+}
+
+void forget_closed(int file, engine::place where) {
+  if (file < 0) return;
+  note_replaced(file, where);
+  forget_file(file);
+  forget_random_file(file);
+  note_closed(file);
 }
 
 void note_command(int file) {

@@ -37,6 +37,8 @@ bool is_own_file(int file);
 void order_call(int file, short events, engine::place where);
 void note_same_file(int file, int as);  // another number of it
 void forget_file(int file);             // closed
+// It is closed, or its number is another file's from now on: for whatever knows files by numbers.
+void forget_closed(int file, engine::place where);
 // A command of popen() is at its other end. Where the program runs several times, all its threads
 // wait for it, in this computer's time: else what it finds would depend on how fast the command is.
 void note_command(int file);

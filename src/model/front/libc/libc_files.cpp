@@ -1,5 +1,5 @@
 // libc_files.cpp -- calls that wait for pipes, sockets, events and timers: in the machine's time
-// (file_waits.h). read, write and their like are in libc_output.cpp.
+// (file_waits.h). read, write and their like are in libc_output.cpp, streams in libc_streams.cpp.
 
 #if !defined(__NO_INLINE__)
 #define __NO_INLINE__ 1

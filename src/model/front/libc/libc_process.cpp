@@ -23,7 +23,6 @@
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/file_waits.h"
-#include "model/front/libc/random_numbers.h"
 #include "model/front/program/begun_files.h"
 #include "model/front/program/library_state.h"
 
@@ -220,10 +219,7 @@ SYNCOPATE_EXPORT int dup(int file) noexcept {
 template <class Call>
 static int replace(int file, int other, syncopate::engine::place where, Call call) {
   if (!by_program(where) || file == other || ::fcntl(file, F_GETFD) < 0) return call();
-  note_replaced(other, where);
-  forget_file(other);
-  forget_random_file(other);
-  note_closed(other);
+  forget_closed(other, where);
   return note_same(call(), file, where);
 }
 SYNCOPATE_EXPORT int dup2(int file, int other) noexcept {

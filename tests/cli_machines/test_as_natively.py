@@ -9,6 +9,7 @@ import pytest
 from modeled import build
 
 HEAD = r"""
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csetjmp>
@@ -153,18 +154,39 @@ static int first, second;
 static long futex(void* word, int what, long value, const void* time, void* other, long more) {
   return syscall(SYS_futex, word, what, value, time, other, more);
 }
-static void* wait_for(void* word) {
-  while (futex(word, FUTEX_WAIT, 0, nullptr, nullptr, 0) == -1 && errno == EINTR) {
+struct waits {
+  int* word;
+  std::atomic<int> thread{0};
+};
+static void* wait_for(void* of) {
+  waits& mine = *static_cast<waits*>(of);
+  mine.thread = static_cast<int>(syscall(SYS_gettid));
+  while (futex(mine.word, FUTEX_WAIT, 0, nullptr, nullptr, 0) == -1 && errno == EINTR) {
   }
   return nullptr;
+}
+// Until it sleeps; a modeled thread, which /proc does not know, does after this while.
+static void await(waits& other) {
+  usleep(10000);
+  while (other.thread == 0) usleep(1000);
+  char name[64], state = 0;
+  snprintf(name, sizeof name, "/proc/self/task/%d/stat", other.thread.load());
+  for (; state != 'S'; usleep(1000)) {
+    FILE* const file = fopen(name, "r");
+    if (file == nullptr) return;
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) exit(1);
+    fclose(file);
+  }
 }
 static int wake_both(int change, int before) {
   second = before;
   pthread_t threads[2];
   int mine = 0;
-  pthread_create(&threads[0], nullptr, wait_for, &first);
-  pthread_create(&threads[1], nullptr, wait_for, &mine);
-  usleep(20000);
+  waits at_first{&first}, at_mine{&mine};
+  pthread_create(&threads[0], nullptr, wait_for, &at_first);
+  pthread_create(&threads[1], nullptr, wait_for, &at_mine);
+  await(at_first);
+  await(at_mine);
   // Who waits at a word is woken by it as first, then as second word.
   long woken = futex(&first, FUTEX_WAKE_OP, 1, reinterpret_cast<void*>(1l), &second, change);
   woken = woken * 10 + futex(&first, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

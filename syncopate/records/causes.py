@@ -328,25 +328,32 @@ def _waits_inside(lock: dict, results: dict) -> Iterator[Reason]:
     of = (lock["hold"] or {}).get("waits_inside")
     if not of or of["share"] < MOSTLY:
         return
-    holds = f"in {count(of['holds'])} of {several(of['samples'], 'hold')} timed"
+    # These holds are those that others waited for and whose beginning is known, which is so of who
+    # waited for it himself. But all waits for the other one together are known: while one thread
+    # waits there, all others wait here at most.
+    inner = [each for each in results["locks"] if each["name"] == of["name"]]
+    explained = sum(each["lost_ns"] for each in inner) * lock["threads_lost"]
+    if inner and explained < MOSTLY * lock["lost_ns"]:
+        return
+    taken = (
+        f"that takes {percent(of['share'])} of the time of the holds that others waited for, in"
+        f" {count(of['holds'])} of {count(of['samples'])} seen"
+    )
     sure = LIKELY if of["holds"] >= FEW_HOLDS else POSSIBLE
     if of["name"] == lock["name"]:
         yield Reason(
             "waits",
             f"who holds one of these {count(lock['members'])} locks waits for another of them"
-            f" meanwhile: that takes {percent(of['share'])} of the time that they are held,"
-            f" {holds}",
+            f" meanwhile: {taken}",
             "release one before the next is taken, where what they guard allows that, or hold each"
             " for shorter",
             sure,
         )
         return
-    others = (each["called"] for each in results["locks"] if each["name"] == of["name"])
-    other = in_sentence(next(others, of["name"]))
+    other = in_sentence(inner[0]["called"] if inner else of["name"])
     yield Reason(
         "waits",
-        f"who holds it waits for {other} meanwhile: that takes {percent(of['share'])} of the time"
-        f" that it is held, {holds}",
+        f"who holds it waits for {other} meanwhile: {taken}",
         f"hold {other} for shorter (what is said of that helps here, too), or take it before or"
         " after this one, not inside",
         sure,

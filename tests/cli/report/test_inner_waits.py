@@ -68,9 +68,26 @@ def test_a_lock_held_over_another_of_its_row(tmp_path, watched, slept, causes):
     assert found["causes"] == causes, found
     assert found["why"][0] == (
         "who holds one of these 2 locks waits for another of them meanwhile: that takes 53.3 % of"
-        " the time that they are held, in 16 of 40 holds timed"
+        " the time of the holds that others waited for, in 16 of 40 seen"
     )
     assert found["do"][0].startswith("release one before the next is taken")
+
+
+@pytest.mark.parametrize(("each", "told"), [(7, True), (1, False)])
+def test_waits_within_are_no_cause_of_more_than_they_can_make(tmp_path, each, told):
+    """All eight waited 50 ms each: 60 ms of them at the other lock in all can be why, 8 cannot,
+    whatever the few holds show whose beginning is known."""
+    of = Planted()
+    outer = of.lock([MS] * 40)
+    inner = of.lock([MS] * 40, create=of.builder.stack(0xB000))
+    of.waits(outer, 5 * MS)
+    of.waits(inner, each * MS, times=1)
+    for number in range(20):
+        begin = of.builder.start + (number + 1) * 10 * MS
+        of.builder.hold(of.threads[0], outer, begin, begin + 3 * MS, of.stack)
+        of.builder.wait(of.threads[0], inner, begin + MS // 2, begin + 3 * MS - 1, of.stack)
+    found = {each["lock"]: each for each in of.findings(tmp_path)}
+    assert ("waits" in found["0xa000"]["causes"]) == told, found["0xa000"]
 
 
 NESTED = r"""

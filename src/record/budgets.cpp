@@ -44,6 +44,11 @@ bool capture_budget::allows(std::uint64_t now) noexcept {
   return credit_ > 0;
 }
 
+void capture_budget::spend(std::uint64_t ticks) noexcept {
+  const std::uint64_t most = ticks_per_second / 10'000;
+  credit_ -= static_cast<std::int64_t>(ticks < most ? ticks : most);
+}
+
 bool event_budget::has_luck(std::uint32_t halvings) noexcept {
   if (halvings == 0) return true;
   chance_ = chance_ * 1664525u + 1013904223u;  // Numerical Recipes' generator

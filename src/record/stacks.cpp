@@ -168,11 +168,9 @@ std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t n
   }
   if (local.interpreter_calls) id = with_frames(t, id);
   const std::uint64_t cost = machine::ticks() - now;
-  // What goes beyond is no work of ours: preemption, or the first touch of unwind tables.
-  const std::uint64_t most = ticks_per_second / 10'000;
-  budget.spend(cost < most ? cost : most);
+  budget.spend(cost);
   t.capture_ticks += cost;
-  if (t.capture_ticks > most) tell_capture_ticks(t);
+  if (t.capture_ticks > ticks_per_second / 10'000) tell_capture_ticks(t);
   note_moment(now);
   return id;
 }

@@ -108,6 +108,22 @@ TEST(RecordBudget, StacksTakeTheirShareOfTheTime) {
   EXPECT_GE(spent, 100'000'000u / 200 * 95 / 100);
 }
 
+// One that lost its processor for a second while it took one may take others within 100 ms.
+TEST(RecordBudget, TimeWithoutAProcessorIsNotSpent) {
+  record::capture_budget budget;
+  bool started = false;
+  const std::uint64_t allowed = over_time(
+      1'000, [](unsigned) { return 100u; },
+      [&](std::uint64_t now, std::uint64_t microsecond) {
+        if (!std::exchange(started, true)) {
+          budget.start(now, microsecond);
+          budget.spend(1'000'000 * microsecond);
+        }
+        return budget.allows(now) ? 1u : 0u;
+      });
+  EXPECT_GT(allowed, 0u);
+}
+
 // A thread that comes back after an hour has no hour's credit.
 TEST(RecordBudget, CreditIsNotSavedUp) {
   record::capture_budget budget;

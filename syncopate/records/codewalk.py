@@ -276,7 +276,11 @@ class Walker:
     @staticmethod
     def _merge(of: Done, looped: bool, done: Done) -> None:
         for symbol, (at, in_loop) in of.calls.items():
-            _add(done, symbol, at, looped or in_loop)
+            # A function that is called in a loop does not call all that it may in each round: it
+            # writes messages where something has failed. Memory it needs now and then.
+            kind = knowncalls.kind_of(symbol)
+            each_round = kind == knowncalls.ALLOCATION or kind in of.always
+            _add(done, symbol, at, (looped and each_round) or in_loop)
         done.writes |= of.writes
         done.loops |= of.loops
         done.is_known &= of.is_known

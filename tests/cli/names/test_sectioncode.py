@@ -45,6 +45,11 @@ SECTION(static_object, static struct box b; put_by(&b, x); x += b.n)
 long passed_object(struct box* b) {
   pthread_mutex_lock(&lock); put_by(b, 1); pthread_mutex_unlock(&lock); return 0;
 }
+__attribute__((noinline)) static long grumble(long x)
+  { if (x < 0) fputs("less than nothing\n", stderr); return x + other; }
+__attribute__((noinline)) static long tell(long x) { fputs("one more\n", stderr); return x; }
+SECTION(grumbles, for (long i = 0; i < x; i++) table[i & 63] += grumble(table[i & 63]))
+SECTION(tells, for (long i = 0; i < x; i++) table[i & 63] += tell(i))
 SECTION(sleeps, x += deep(x))
 SECTION(reads, x += sum(x))
 SECTION(compares, x += memcmp(table, table + 50, x) > 0)
@@ -214,6 +219,16 @@ def test_locks_that_functions_of_the_program_take_and_release(sections):
 def test_what_is_called_again_and_again(sections):
     assert sections("many").calls["malloc"][1]
     assert not sections("once").calls["malloc"][1]
+    written = {"fputs", "fwrite"}  # as compilers choose
+    assert {again for call, (_, again) in sections("tells").calls.items() if call in written} == {
+        True
+    }
+
+
+def test_what_a_function_does_seldom_is_not_done_again_and_again(sections):
+    """As messages on what has failed, where it is called in a loop."""
+    calls = sections("grumbles").calls
+    assert calls and not any(again for _, again in calls.values())
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ class capture_budget {
  public:
   void start(std::uint64_t now, std::uint64_t credit) noexcept;
   [[nodiscard]] bool allows(std::uint64_t now) noexcept;
-  // Of these only what may be work of ours counts: beyond that the thread had lost its processor, or
-  // touched unwind tables for the first time.
+  // Of these only what may be work of ours counts: beyond that the thread had lost its processor,
+  // or touched unwind tables for the first time.
   void spend(std::uint64_t ticks) noexcept;
 
  private:

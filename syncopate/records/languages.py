@@ -35,7 +35,8 @@ from syncopate.symbols.symbols import Frame, Symbolizer
 _AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java", "mono": "Mono",
                   "dotnet": ".NET", "mariadbd": "MariaDB", "mysqld": "MySQL"}  # fmt: skip
 # The same by a module of theirs, which programs of any name load.
-_MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libmonosgen-2.0.so": "Mono"}
+_MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libjvm.so": "Java",
+                          "libmonosgen-2.0.so": "Mono"}  # fmt: skip
 _DATABASES = ("MariaDB", "MySQL")
 # Variables of interpreters in which the condition is at which threads wait for the interpreter.
 INTERPRETERS = {"_PyRuntime": "the GIL", "caml_master_lock": "OCaml's master lock"}

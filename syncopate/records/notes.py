@@ -14,7 +14,7 @@ from syncopate.base.shown import shown
 from syncopate.base.units import duration, several
 from syncopate.records import histogram, javawaits, languages, recordformat, runtimetasks
 from syncopate.records.analysis import Analysis
-from syncopate.records.naming import is_region_of_gnu
+from syncopate.records.naming import is_ours_module, is_region_of_gnu
 from syncopate.records.recordfile import Record
 from syncopate.records.waitsums import Kind
 
@@ -180,10 +180,16 @@ class Notes:
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
             f" without sleeping{spinning}"
         ]
-        if os.path.basename(header.executable) == "java":
+        if self.at_conditions() == "Java":
             notes.append(
                 "a JVM: its monitors are among the condition variables, Java's code has no names;"
                 " `syncopate record` without --kernel tells of Java's own locks"
+            )
+        if any(map(is_ours_module, self.of.record.maps().splitlines())):
+            notes.append(
+                "it runs with Syncopate's library, whose mutexes and condition variables are among"
+                " the program's own futexes and locks here; `syncopate record -- PROGRAM` tells"
+                " them apart"
             )
         if not self.of.record.maps():
             notes.append(

@@ -384,6 +384,27 @@ def test_languages_whose_locks_are_condition_variables(tmp_path, program, record
 
 
 @pytest.mark.parametrize(
+    ("program", "mapped", "said"),
+    [
+        ("/usr/bin/java", "", "a JVM: its monitors are among the condition variables"),
+        ("/usr/bin/javac", "/usr/lib/jvm/lib/server/libjvm.so", "a JVM: its monitors are among"),
+        ("/srv/program", "/usr/lib/jvm/lib/server/libjvm.so", "a JVM: its monitors are among"),
+        ("/srv/program", "/opt/lib/libsyncopate-pthread.so", "it runs with Syncopate's library"),
+        ("/srv/program", "/usr/lib/libc.so.6", ""),
+    ],
+)
+def test_of_what_the_kernel_does_not_tell_apart_it_is_said_whatever_starts_it(
+    tmp_path, program, mapped, said
+):
+    builder = a_second(recorder=1, command=[program, "x"])
+    builder.maps += f"7f0000000000-7f0000001000 r-xp 00000000 08:01 7 {mapped}\n" * bool(mapped)
+    builder.row(builder.thread(100, cpu=1000), builder.lock(0x9000, 4), CONDITION, [950_000_000])
+    notes = results_of(builder, tmp_path)["notes"]
+    of_these = [each for each in notes if each.startswith(("a JVM", "it runs with"))]
+    assert len(of_these) == bool(said) and all(each.startswith(said) for each in of_these)
+
+
+@pytest.mark.parametrize(
     ("frames", "is_for_a_lock"),
     [
         (["java.lang.Object.wait", "java.lang.Object.wait", "Books.next"], True),

@@ -44,7 +44,7 @@ PAGES
 
 What stands under "in the paper" is *reported* by the paper for its machine.
 
-* *checked*: tests, run by `make check`; where a date stands, that many passed on that day
+* *checked*: tests, run by `make check-all`; where a date stands, that many passed on that day
 * *measured*: by bench/ or papers/figures, on the machine that the file or page names, all sides
   interleaved
 * *simulated*: by a script of papers/figures on a model of the paper's machine; its page says how

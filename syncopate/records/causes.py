@@ -111,7 +111,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
             )
         ]
     without = [*preempted(lock, results)]
-    by_code = [*beside_preemption(lock, facts)] if without else []
+    by_code = [*beside_preemption(lock, results, facts)] if without else []
     besides = without if is_long_by_itself(lock) else []
     found = [
         *_starves(lock, results),

@@ -215,7 +215,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     share = held(lock, results)
     took = f"a hold takes {duration(hold['mean_ns'])} in the mean"
     short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
-    found = [*_beside(lock, facts), *_readers(lock, facts)]
+    found = [*_beside(results, facts), *_readers(lock, facts)]
     if _beyond_holds(lock) and not is_bound_by(lock, results):
         far = f"{short}, there {often}, and waits are far longer"
         far += f" ({duration(mean_wait(lock))}): "
@@ -256,7 +256,7 @@ def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     ]
 
 
-def beside_preemption(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+def beside_preemption(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
     """What the code of its sections tells besides, where holders lose the processor: of holds that
     keep it."""
     if not lock["hold"]:
@@ -267,7 +267,7 @@ def beside_preemption(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     if usual >= LONG_HOLD_NS:
         yield from _long_by_code(without, facts, f"a hold is long {where}")
         return
-    yield from _beside(without, facts)
+    yield from _beside(results, facts)
     yield from _readers(without, facts)
     short = f"a hold is short {where}"
     alone = [*_allocates_alone(without, facts, short)]
@@ -452,8 +452,11 @@ def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         yield Reason("readers", why, f"{do} together", LIKELY)
 
 
-def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:
-    """What threads write in the lock's cache line without holding it."""
+def _beside(results: dict, facts: Facts | None) -> Iterator[Reason]:
+    """What threads write in the lock's cache line without holding it: that moves between processors,
+    where there are several."""
+    if results["process"]["processors"] == 1:
+        return
     for write in (facts.beside if facts else [])[:1]:
         place = f" ({write.place})" if write.place else ""
         yield Reason(

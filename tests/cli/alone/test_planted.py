@@ -151,6 +151,10 @@ def first_finding(program: Path, wanted: str, run=recorded) -> dict:
 def test_the_right_sentence_comes_first(disk, name, compiler):
     assert shutil.which(compiler[0]), "scripts/setup.sh test installs it"
     lock, cause, why, do = PLANTED[name]
+    if cause == "false_sharing" and len(os.sched_getaffinity(0)) == 1:
+        findings = recorded(built(name, disk, compiler))["findings"]
+        assert all(cause not in found["causes"] for found in findings)  # no line moves
+        return
     found = first_finding(built(name, disk, compiler), cause)
     assert re.fullmatch(lock, found["lock"])
     assert found["causes"][0] == cause, found

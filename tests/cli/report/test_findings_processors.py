@@ -387,6 +387,10 @@ def test_a_cause_beside_lost_processors_is_said_too(tmp_path, hold, preempted, f
     found = causes.reasons(results["locks"][0], results, facts)
     assert [each.cause for each in found] == told
     assert not any("and who holds it mostly runs" in each.why for each in found[1:])
+    # Between processors lines move, on one they do not.
+    results["process"]["processors"] = 1
+    on_one = {each.cause for each in causes.reasons(results["locks"][0], results, facts)}
+    assert "false_sharing" not in on_one
 
 
 @pytest.mark.parametrize(

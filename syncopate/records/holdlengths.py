@@ -453,7 +453,7 @@ def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
 
 
 def _beside(results: dict, facts: Facts | None) -> Iterator[Reason]:
-    """What threads write in the lock's cache line without holding it: that moves between processors,
+    """What threads write in the line of the lock without holding it: it moves between processors,
     where there are several."""
     if results["process"]["processors"] == 1:
         return

@@ -1,6 +1,7 @@
 """Where threads ran, by samples of the processors: what spins, and what is said of it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -141,13 +142,23 @@ def test_a_lock_of_the_programs_own_that_spins_is_named(busy, tmp_path, way, nam
 @needs_objdump
 @needs_kernel
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_what_others_wrote_spins_too(tmp_path, compiler):
-    """The C library's spin lock, and a run-time's threads that wait for one at work."""
+def test_the_c_librarys_spin_lock_spins_too(tmp_path, compiler):
     spins = compile_c(BUSY, tmp_path / "busy", "-O2", "-pthread", compiler=compiler)
     found, _ = recorded([spins, "librarys"], tmp_path / "r")
     first = found["cpu_samples"]["places"][0]
     assert "spin_lock" in first["function"] and "/libc." in first["module"]
     assert first["spinning"] >= 0.9 * first["samples"] > 0
+
+
+@pytest.mark.sampled(2)
+@needs_objdump
+@needs_kernel
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2,
+    reason="OpenMP's run-times spin only where each thread has a processor; one may be used here",
+)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_threads_of_a_run_time_that_wait_for_one_at_work_spin_too(tmp_path, compiler):
     team = compile_c(TEAM, tmp_path / "team", "-O2", "-fopenmp", compiler=compiler)
     always = ["env", "OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite", team]
     found, _ = recorded(always, tmp_path / "of_team")

@@ -27,9 +27,9 @@ MOSTLY_LAST = 2 / 3
 # Of how much each waits in the mean: where it is now this thread, now that one, shorter waits are
 # no more than caches and the like make.
 LEAST_BY_CHANCE_NS = 20_000
-# Of what the others take: a processor whose core is another one's, too, as of another virtual
-# machine, is slower by as much (0.1 to 0.25 at the same work, measured where nothing else ran).
-BY_SPEED = 0.5
+# Of what the others take: a processor whose core another one uses, too, as one of another virtual
+# machine, may have half of it (0.2 at the same work, measured where nothing else was seen to run).
+BY_SPEED = 1.0
 OR_SPEED = (
     "; so much a slower processor makes, too, as one whose core other programs, or the host's other"
     " machines, use"

@@ -37,17 +37,17 @@ def test_one_thread_that_mostly_comes_last(tmp_path):
     assert found["causes"] == ["imbalance"] and not found["may_be_meant"]
     assert found["lost_ns"] == 40 * 21 * MS and found["lost_share"] == pytest.approx(0.21)
     assert found["cost"] == (
-        "21.0 % of all thread time (840 ms): work is unevenly split, and threads that are done wait"
-        " here"
+        "21.0 % of all thread time (840 ms): threads take unequally long, and threads that are done"
+        " wait here"
     )
-    assert found["why"][0] == (
+    assert found["why"][0].startswith(
         "w0/10 comes last, 36 of 40 times: it takes 20.0 ms in the mean to get here, the others"
         " 13.0 ms"
     )
-    assert found["reasons"][0]["sure"] == "certain"
+    assert found["reasons"][0]["sure"] == "likely"
     assert found["gain_at_most"] == pytest.approx(1 / 0.79)
     assert found["do"][0].endswith("(nowait), where what follows can do without it")
-    assert found["gain"].startswith("at most 1.3x as fast, were it evenly split")
+    assert found["gain"].startswith("at most 1.3x as fast, did all take as long")
     assert "360 ms more of waiting there is for other reasons" in found["why"][1]
 
 
@@ -72,12 +72,12 @@ def test_now_one_now_the_other(tmp_path):
 @pytest.mark.parametrize(
     ("last", "more", "work"),
     [
-        ((9, 10, 11, 10), 3 * 5 * MS, [11_250 * US] * 4),  # the last takes 15 ms, the others 10
-        ((40, 0, 0, 0), 3 * 6 * MS, (18 * MS, 12 * MS, 12 * MS, 12 * MS)),
+        ((9, 10, 11, 10), 3 * 8 * MS, [10 * MS] * 4),  # the last takes 16 ms, the others 8
+        ((40, 0, 0, 0), 3 * 9 * MS, (18 * MS, 9 * MS, 9 * MS, 9 * MS)),
     ],
 )
 def test_what_a_slower_processor_may_make_is_not_called_unevenly_split(tmp_path, last, more, work):
-    """From half as long again it is."""
+    """From twice as long it is."""
     less = [each - 5 * US for each in work]
     for at_work, cause, sure, condition in (
         (less, "work is unevenly split", "certain", "were it evenly split"),

@@ -6,8 +6,8 @@
 //               (wait/plan.h); nobody pays for sleepers that are not there.
 // Fairness      all go on together.
 // Space         1,280 B, no allocation, 0 B per participant.
-// Uncontended   two participants: 1 store + 2 loads each. More: 1 RMW each, 1 store + 1 fence by
-//               the last.
+// Uncontended   two participants: 1 store + 2 loads each. More: 1 RMW each; by the last
+//               1 fence, of more than four 1 store, too.
 // Contended     one miss of each of two; else n RMWs on one line, n - 1 waiters invalidated.
 //
 // Invariants

@@ -6,7 +6,8 @@
 //               waiting strategy.
 // Fairness      all go on together.
 // Space         128 B (adaptive: 192 B), and about 64 B per 3 participants.
-// Uncontended   log4(n) RMWs, 1 store (parking: 1 RMW).
+// Uncontended   the last to arrive: log4(n), rounded up, RMWs and as many stores; then 1 store
+//               (parking: 1 RMW).
 // Contended     at most 4 RMWs on any line; the end of an episode invalidates n - 1 waiters.
 //
 // Invariants

@@ -45,7 +45,8 @@
 //   [R]  release RMW of waiters_ by a leaving waiter -- synchronizes with [A].
 //   [A]  acquire load of waiters_ by the destructor: every waiter has let go.
 //
-// Checked by    tests/check (under the lock), tests/elide (transactions on the simulated machine).
+// Checked by    tests/check (under the lock), tests/elide (transactions on the simulated machine),
+//               tests/unit/costs/costs.cpp (what a call costs).
 #pragma once
 
 #include <syncopate/condition/condition_variable.h>

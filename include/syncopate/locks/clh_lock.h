@@ -8,7 +8,7 @@
 // Fairness      FIFO; bypass bound 0 (among threads that found the lock held).
 // Space         12 B per lock (with the strategy adaptive 20 B); one 64 B node per waiter and
 //               contended holder (node_pool.h).
-// Uncontended   lock 1 load + 1 RMW; unlock 1 RMW; one cache line.
+// Uncontended   lock 1 RMW; unlock 1 load + 1 store + 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off; no wait for a successor to link itself (MCS has one).
 //
 // State (batons are numbered: 0 none, 1 the lock's own, from 2 on nodes of the pool)

@@ -7,7 +7,7 @@
 // Fairness      eventual: a waiter of another node is overtaken by at most max_local hand-overs on
 //               each turn of the queues; within a node FIFO.
 // Space         40 B per lock, however many nodes; one node on the waiter's stack.
-// Uncontended   lock 1 load + 1 RMW; unlock 2 loads + 1 RMW; one cache line.
+// Uncontended   lock 1 RMW; unlock 3 loads + 2 stores + 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off, within the node mostly; the holder looks past waiters of
 //               other nodes once, and moves them to the second queue.
 //

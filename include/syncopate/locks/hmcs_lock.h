@@ -11,7 +11,7 @@
 // Fairness      eventual: each queue is FIFO; who waits at the root is overtaken by at most
 //               max_local + 1 sections of the other queue.
 // Space         48 B per lock, one element on the waiter's stack.
-// Uncontended   lock 2 loads + 1 RMW + 1 store; unlock 2 loads + 1 RMW; one cache line.
+// Uncontended   lock 1 load + 1 RMW + 1 store; unlock 2 loads + 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off, whose line comes from the other half once in
 //               max_local + 1 times.
 //

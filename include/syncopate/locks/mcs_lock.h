@@ -6,7 +6,7 @@
 //               the lock itself is the holder's node.
 // Fairness      FIFO; bypass bound 0 (among threads that found the lock held).
 // Space         16 B per lock (with the strategy adaptive 24 B), one node on the waiter's stack.
-// Uncontended   lock 1 load + 1 RMW; unlock 1 load + 1 RMW; one cache line.
+// Uncontended   lock 1 RMW; unlock 1 load + 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off.
 //
 // State

@@ -5,7 +5,8 @@
 //               "somebody sleeps"; strategies that park use it.
 // Fairness      FIFO; bypass bound 0.
 // Space         8 B per lock (with the strategy adaptive 16 B), 0 B per waiter.
-// Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 1 load + 1 RMW); one line.
+// Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 1 load + 1 RMW); one
+//               cache line.
 // Contended     each unlock invalidates every spinning waiter: O(n) misses per hand-off. A sleeping
 //               waiter is woken through a futex bit of its own number (mod 32).
 //

@@ -8,7 +8,8 @@
 //               recursive read locking cannot deadlock) or prefer writers. Among writers, and for
 //               both against overtaking: eventual.
 // Space         40 B; one element on each waiter's stack.
-// Uncontended   lock and unlock 1 load + 1 RMW each, shared or exclusive; one cache line.
+// Uncontended   lock 1 load + 1 RMW + 1 store; unlock 1 store + 1 RMW; shared lock 1 RMW; shared
+//               unlock 1 load + 1 RMW; one cache line.
 // Contended     a short locked section on guard_ per sleep and per wake.
 //
 // State of word_: bit 31 writer (held exclusively); bit 30 waiters (the queue is not empty); bit 29
@@ -53,7 +54,8 @@
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/check/rwlock_check.cpp
 //               (explored), tests/check/mutants_check.cpp (that the invariants are asked),
 //               tests/posix (test_rwlock_*.cpp),
-//               tests/simulated_engine/{beside_foreign_load,readers}.cpp.
+//               tests/simulated_engine/{beside_foreign_load,readers}.cpp,
+//               tests/unit/costs/costs.cpp (what a call costs).
 #pragma once
 
 #include <syncopate/lock.h>

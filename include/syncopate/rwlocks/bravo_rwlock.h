@@ -10,9 +10,9 @@
 // Fairness      that of the lock below; a writer may have to wait for readers that came by the
 //               table before it, and for nobody that came by it after.
 // Space         16 B and the lock below, per lock; one table of 32 KB for all.
-// Uncontended   shared by the table: lock 3 loads + 1 store + 1 fence, unlock 1 load + 1 store, on
-//               lines of the thread's own and one that all only read; exclusive: 1 load more than
-//               below.
+// Uncontended   by the table: shared lock 3 loads + 1 store + 1 fence; shared unlock 2 loads + 1
+//               store; on lines of the thread's own and one that all only read. Exclusive: 1 load
+//               more than below.
 // Contended     a writer that ends the bias looks through the table once, and for inhibit_factor
 //               times as long nobody may bring the bias back: it costs writers a tenth at most.
 //
@@ -36,7 +36,7 @@
 //   [X]  relaxed: the thread's own places, and hints.
 //
 // Checked by    tests/check/bravo_check.cpp (explored), tests/simulated_engine/readers.cpp (readers
-//               share no line; the cost of writers).
+//               share no line; the cost of writers), tests/unit/costs/costs.cpp (what a call costs).
 #pragma once
 
 #include <syncopate/lock.h>

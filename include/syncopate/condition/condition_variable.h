@@ -35,7 +35,7 @@
 // Checked by    tests/conformance (no lost wake-up, FIFO, time-outs),
 //               tests/check/condition_check.cpp (explored), tests/check/mutants_check.cpp (that
 //               the invariants are asked), tests/posix (cancellation, destroy after broadcast),
-//               tests/elide/simulated/paths.cpp.
+//               tests/elide/simulated/paths.cpp, tests/unit/costs/costs.cpp (what a call costs).
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>

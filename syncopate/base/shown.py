@@ -6,6 +6,7 @@ direction turns the text behind it around.
 """
 
 import re
+import shlex
 
 # C0, DEL and C1; marks of direction; separators of lines; what cannot be encoded.
 _ACTING = re.compile(
@@ -25,6 +26,25 @@ def _written_out(found: re.Match) -> str:
 def shown(text: str) -> str:
     """The text with each such character as \\n, \\x1b or \\u202e, on one line."""
     return _ACTING.sub(_written_out, text)
+
+
+def typed(word: str) -> str:
+    """The word as one types it into a shell; one that would act on the terminal, as bash and zsh
+    take it."""
+    if not _ACTING.search(word):
+        return shlex.quote(word)
+    out = ""
+    for byte_or_letter in word.replace("\\", "\\\\").replace("'", "\\'"):
+        code = ord(byte_or_letter)
+        is_letter = code >= 0x80 and not 0xDC80 <= code <= 0xDCFF
+        acts = _ACTING.fullmatch(byte_or_letter)
+        out += f"\\u{code:04x}" if acts and is_letter else shown(byte_or_letter)
+    return f"$'{out}'"
+
+
+def typed_file(path: str) -> str:
+    """The same of a file's name, which is to be taken for no option."""
+    return typed(f"./{path}" if path.startswith("-") else path)
 
 
 def all_shown(data):

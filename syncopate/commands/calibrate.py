@@ -10,13 +10,13 @@ import datetime
 import json
 import os
 import platform
-import shlex
 import subprocess
 import sys
 
 from syncopate.base import paths, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.base.shown import shown, typed
 
 HELP = """usage: syncopate calibrate [-o FILE] [--seconds S]
 
@@ -276,6 +276,6 @@ def main(arguments: list[str]) -> int:
     wholefile.check_place(output, "calibrate: -o", FAILED)
     wholefile.write(output, [describe(measure(seconds))])
     is_default = os.path.abspath(output) == os.path.abspath(default_output())
-    name = "this" if is_default else shlex.quote(os.path.abspath(output))
-    print(f"wrote {output}; use it with SYNCOPATE_MACHINE={name} or --machine {name}")
+    name = "this" if is_default else typed(os.path.abspath(output))
+    print(f"wrote {shown(output)}; use it with SYNCOPATE_MACHINE={name} or --machine {name}")
     return 0

@@ -6,11 +6,10 @@ import contextlib
 import json
 import os
 import resource
-import shlex
 import sys
 
 from syncopate.base.errors import Failure
-from syncopate.base.shown import shown
+from syncopate.base.shown import shown, typed_file
 from syncopate.launch import openmp
 from syncopate.machines import energy, machine
 from syncopate.records import recordfile, recordformat, recordstamps
@@ -99,7 +98,7 @@ def say_where(record: str, named: str, options: dict) -> None:
         return
     others = also_written(record)
     also = f" (and {' and '.join(others)} in {where}.*)" if others else ""
-    typed = shown(shlex.quote(named))
+    typed = typed_file(named)
     every = f" {typed}.[0-9]*" if others else ""
     header = header_of(record)
     lack = recordformat.lack_of_room(header.flags) if header else None

@@ -8,7 +8,7 @@ import shlex
 import time
 
 from syncopate import __version__
-from syncopate.base.shown import shown
+from syncopate.base.shown import shown, typed, typed_file
 from syncopate.base.units import several
 from syncopate.tuning.hotlocks import LEAST_LOST
 from syncopate.tuning.plan import Outcome
@@ -45,9 +45,9 @@ def better(
     """`has_port`: the command has a port for the reader to choose (of_server)."""
     lines = [f"better than what you have: {gain(outcome.verdict)}"]
     lines += [f"  {shown(outcome.verdict.choice.text(names))}"]
-    run = shlex.join(["syncopate", "run", "--policy", path, "--", *command])
+    run = f"syncopate run --policy {typed_file(path)} -- {' '.join(map(typed, command))}"
     where = f" ({NAMED}: the one that it is to have)" if has_port else ""
-    return "\n".join([*lines, f"wrote {path}; to use it: {run}{where}"])
+    return "\n".join([*lines, f"wrote {shown(path)}; to use it: {run}{where}"])
 
 
 def of_server(command: list[str]) -> list[str]:

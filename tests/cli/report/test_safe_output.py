@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from conftest import COMMAND, ROOT, run_cli
@@ -11,7 +12,8 @@ from make_record import RecordBuilder
 
 from syncopate.base import boundedfile
 from syncopate.base.errors import Failure
-from syncopate.base.shown import all_shown, shown
+from syncopate.base.shown import all_shown, shown, typed, typed_file
+from syncopate.tuning import verdict
 
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 EVIL = "\x1b]0;x\x07\u202e\x9b2J\r\n\x00"
@@ -233,6 +235,52 @@ def test_arguments_are_left_out_when_asked(tmp_path):
     assert b"0.0100" not in (tmp_path / "none").read_bytes()
     for form in FORMS.values():
         assert "0.0100" not in run_cli("report", "--redact", *form, tmp_path / "rec").stdout
+
+
+NAMES = (
+    "-x", "--", "a b", "it's", "n\nl", EVIL.rstrip("\0"), "\udcff\udcfe", "é", "$(x)", "~", "*",
+    "#", "a\\b", "\x1b'\\n", "-\x1b2", "\u2028é\t", "",
+)  # fmt: skip
+
+
+def by_a_shell(words: str, cwd=None) -> list[bytes]:
+    """What a shell takes the words for, which do nothing to a terminal."""
+    assert not ACTING.search(words) and "\n" not in words
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    script = os.fsencode(f"printf '%s\\0' {words}")
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment, cwd=cwd, capture_output=True, check=True
+    )
+    return done.stdout.split(b"\0")[:-1]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_word_that_is_to_be_typed_is_that_word(name):
+    assert by_a_shell(typed(name)) == [os.fsencode(name)]
+    file = f"./{name}" if name.startswith("-") else name
+    assert by_a_shell(typed_file(name)) == [os.fsencode(file)]
+
+
+@pytest.mark.parametrize("name", NAMES[:-1], ids=ascii)
+def test_the_command_that_reads_a_record_can_be_typed(tmp_path, name):
+    done = run_cli("record", "-o", name, "--", "sh", "-c", "(sleep 0.01); :", cwd=tmp_path)
+    told = done.stderr.rpartition("to read it: syncopate ")[2].rstrip("\n")
+    words = by_a_shell(told, tmp_path)
+    assert words[0] == b"report"
+    told_of = run_cli("report", "--json", *map(os.fsdecode, words[1:]), cwd=tmp_path)
+    assert json.loads(told_of.stdout)["records"][0]["process"]["command"][0] == "sh"
+
+
+def test_the_command_that_uses_a_policy_can_be_typed():
+    gain = SimpleNamespace(value=1.5, low=1.2, high=1.8)
+    one = SimpleNamespace(ratio=gain, rounds=6, choice=SimpleNamespace(text=lambda _: EVIL))
+    for name in NAMES:
+        told = verdict.better(SimpleNamespace(verdict=one), {}, name, ["./a", name])
+        assert not ACTING.search(told)
+        words = by_a_shell(told.rpartition("to use it: ")[2])
+        file = f"./{name}" if name.startswith("-") else name
+        expected = ["syncopate", "run", "--policy", file, "--", "./a", name]
+        assert words == [os.fsencode(word) for word in expected]
 
 
 def test_what_shows_arguments_is_readable_by_its_owner_alone(tmp_path):

@@ -135,6 +135,8 @@ class Account:
                 cpu = measured
         if self.of.record.header.flags & (recordformat.DISK_FULL | recordformat.DESCRIPTOR_LOST):
             why = why or "the record could not grow any more: waits that came later are not in it"
+        if self.of.record.header.is_without_proc():
+            why = why or "/proc was not there, which tells how long threads had no processor"
         running, runnable = self._outside_waits(cpu, delay)
         waits |= self._calls()
         rest = total - sum(waits.values()) - running - runnable

@@ -74,6 +74,11 @@ class Notes:
                 " first such task on, waits for tasks (`taskwait`, `taskgroup`, at barriers) are"
                 " not in here"
             )
+        if self.of.record.header.is_without_proc():
+            notes.append(
+                "/proc was not there: what the program is called, what lies where in its memory and"
+                " how long its threads had no processor are not known"
+            )
         if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:

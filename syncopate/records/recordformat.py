@@ -213,6 +213,10 @@ class Header(NamedTuple):
     quiet_children: int = 0  # forked ones that came to nothing that is recorded, and have no file
     unseen_cpu_ms: int = 0  # processor time of threads that have no entry
 
+    def is_without_proc(self) -> bool:
+        """Whether /proc was not there, from which the library has what it tells of its process."""
+        return self.recorder == BY_PRELOAD and not (self.executable or any(self.command))
+
     def without_record(self) -> str | None:
         """Which forked children have no record though they had something to record, and why."""
         number = self.unrecorded_children

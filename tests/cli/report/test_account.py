@@ -202,6 +202,21 @@ def test_a_killed_process_has_a_rest_with_its_reason(tmp_path):
     assert "unexplained" in "\n".join(account.lines(found))
 
 
+@pytest.mark.parametrize("command", [[""], ["/bin/server", "-x"]])
+def test_without_proc_nobody_knows_who_had_no_processor(tmp_path, command):
+    builder = a_second()
+    builder.command = command
+    builder.thread(100, cpu=300_000_000)
+    builder.row(0, builder.lock(0x9000), MUTEX, [100_000_000])
+    found = results_of(builder, tmp_path)
+    rest = "elsewhere" if any(command) else "unexplained"
+    parts = {"locks": 100_000_000, "running": 300_000_000, rest: 600_000_000}
+    assert found["account"]["parts"] == parts
+    told = ["/proc was not there" in note for note in found["notes"]]
+    assert any(told) == (not any(command))
+    assert bool(found["account"]["why_unexplained"]) == (not any(command))
+
+
 @pytest.mark.parametrize("seconds", [0.2, 0.5])
 def test_what_a_killed_process_did_since_the_last_look_is_unexplained(tmp_path, seconds):
     """One thread that spins, one that sleeps, one that waits for a lock. Up to the look all is

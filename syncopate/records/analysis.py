@@ -23,6 +23,7 @@ from syncopate.records.naming import (
     is_runtime,
     is_wrapper,
     name_locks,
+    telling,
     wrapper_frames,
 )
 from syncopate.records.recordfile import Record
@@ -90,6 +91,7 @@ class Analysis:
         locks = self._retell()
         self.ns_per_tick = record.ns_per_tick
         progress("naming locks")
+        self.known_by_a_wait: set[int] = set()  # locks, of which nobody saw who first used them
         self.groups, self.group_of = self._make_groups(locks)
         # By lock and kind of wait: of all threads, exactly, [waits, ticks].
         self.row_sums: dict[tuple[int, int], list[int]] = {}
@@ -228,8 +230,8 @@ class Analysis:
     def _make_groups(
         self, known: Sequence[recordformat.Lock]
     ) -> tuple[list[Group], dict[int, Group]]:
+        self._resolve_stacks([lock.address for lock in known if is_place(lock)])
         locks = [self._with_first_stack(lock) for lock in known]
-        self._resolve_stacks([lock.address for lock in locks if is_place(lock)])
         names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
         groups: dict[tuple, Group] = {}
         group_of: dict[int, Group] = {}
@@ -244,12 +246,16 @@ class Analysis:
         return list(groups.values()), group_of
 
     def _with_first_stack(self, lock: recordformat.Lock) -> recordformat.Lock:
-        """The lock; a futex with the stack of a wait, where that of its first use was not captured:
-        it has no other name."""
-        if lock.object != FUTEX or lock.create_stack or lock.first_stack:
+        """The lock; with the stack of a wait, where neither its making nor its first use was
+        captured: it has no other name. Of what a program makes in numbers most are not."""
+        if lock.create_stack or lock.first_stack:
             return lock
-        stacks = (wait.stack for wait in self.waits.get(lock.id, ()) if wait.stack)
-        return lock._replace(first_stack=next(stacks, 0))
+        stack = next((wait.stack for wait in self.waits.get(lock.id, ()) if wait.stack), 0)
+        frame = telling(self.frames_of(stack))
+        if frame is None or (not frame.module and lock.object != FUTEX):
+            return lock  # code without a name is no better than the lock's address
+        self.known_by_a_wait.add(lock.id)
+        return lock._replace(first_stack=stack)
 
     def _holding_functions(self, locks: list[recordformat.Lock]) -> set[tuple[str, str]]:
         """The functions that were seen to take and to release a lock that has no better name than

@@ -1,4 +1,5 @@
-"""What to call a lock: the variable it is, or the place that made it or first used it."""
+"""What to call a lock: the variable it is, or the place that made it, or first used it, or waited
+for it where neither is known."""
 
 from __future__ import annotations
 

@@ -240,11 +240,11 @@ class Results:
         return max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
 
     def _told_by(self, group: Group) -> str:
-        """What tells the worst lock from those it is shown with: who first used it, or made it,
-        where that was not all of them; else ""."""
+        """What tells the worst lock from those it is shown with: who first used it, or made it, or
+        waited for it, where that was not all of them; else ""."""
         worst = self._worst_lock(group)
         stacks = {
-            stack: telling_on(self.of.frames_of(stack)) for stack in map(_origin, group.locks)
+            stack: telling_on(self.of.frames_of(stack)) for stack in {*map(_origin, group.locks)}
         }
         stacks = {stack: frames for stack, frames in stacks.items() if frames}
         if _origin(worst) not in stacks:
@@ -253,8 +253,11 @@ class Results:
         if not inner:
             return ""
         place = f" at {last.place()}" if last.file else ""
-        made = "made" if worst.flags & recordformat.CREATED else "first used"
-        return f"{made} by {last.function}{place}"
+        if worst.flags & recordformat.CREATED:
+            what = "made"
+        else:
+            what = "waited for" if worst.id in self.of.known_by_a_wait else "first used"
+        return f"{what} by {last.function}{place}"
 
     def _by_thread(self, sums: dict[int, OfThread]) -> list[dict]:
         longest_first = heapq.nlargest(THREADS_KEPT, sums.items(), key=lambda each: each[1][1])
@@ -425,5 +428,5 @@ class Results:
 
 
 def _origin(lock: recordformat.Lock) -> int:
-    """The stack that made it, or first used it."""
+    """The stack that made it, or first used it, or waited for it where neither is known."""
     return lock.create_stack if lock.flags & recordformat.CREATED else lock.first_stack

@@ -299,9 +299,13 @@ class Symbolizer:
 
     def prepare_variables(self, addresses: Iterable[int]) -> None:
         """Demangles what variable() will be asked for, at once."""
-        found = (self._locate(address, PF_W) for address in addresses)
         wanted: dict[SymbolTable, list[int]] = defaultdict(list)
-        for module, at in found:
+        for address in addresses:
+            index = self._range_of(address)
+            if self._is_within(address, index):
+                module, at = self._within(address, index, PF_W)
+            else:
+                module, at = self._behind(address, index)
             if module and at is not None:
                 wanted[module.table].append(at)
         for table, all_at in wanted.items():
@@ -360,27 +364,32 @@ class Symbolizer:
     def _locate(self, address: int, flag: int) -> tuple[_Module | None, int | None]:
         """The module at a run-time address, and the link-time address there."""
         index = self._range_of(address)
-        if index < 0 or address >= self._ranges[index][1]:
-            return self._beyond(address, index)
+        if self._is_within(address, index):
+            return self._within(address, index, flag)
+        module, target = self._behind(address, index)
+        if module is None or target is None or not module.table.variable_symbol(target):
+            return None, None
+        return module, target
+
+    def _is_within(self, address: int, index: int) -> bool:
+        return index >= 0 and address < self._ranges[index][1]
+
+    def _within(self, address: int, index: int, flag: int) -> tuple[_Module | None, int | None]:
         start, _, offset, path = self._ranges[index]
         module = self._module(path, start)
         return module, module and module.target(address, start, offset, flag)
 
-    def _beyond(self, address: int, index: int) -> tuple[_Module | None, int | None]:
-        """Zero-initialized data is mapped without a file after the module's last file mapping."""
+    def _behind(self, address: int, index: int) -> tuple[_Module | None, int | None]:
+        """Where zero-initialized data may be: it is mapped without a file after the module's last
+        file mapping. It is there where a variable is."""
         if index < 0:
             return None, None
         start, end, offset, path = self._ranges[index]
         module = self._module(path, start)
-        if module is None:
+        base = module.target(start, start, offset, PF_W) if module else None
+        if base is None or address - end >= 1 << 30:
             return None, None
-        base = module.target(start, start, offset, PF_W)
-        if base is None:
-            return None, None
-        target = base + address - start
-        if target - (base + end - start) < 1 << 30 and module.table.variable_symbol(target):
-            return module, target
-        return None, None
+        return module, base + address - start
 
     def _module(self, path: str, address: int) -> _Module | None:
         """What was loaded from `path` to where `address` is."""

@@ -66,7 +66,8 @@ class SymbolTable:
 
     def _look_up(self, kind: str, addresses: list[int]) -> list[Symbol | None]:
         known = self._at[kind]
-        wanted = sorted(set(addresses) - known.keys())
+        # Not a difference of sets: that goes through all that is known.
+        wanted = sorted({address for address in addresses if address not in known})
         asked = [f"{kind} {address:x}" for address in wanted]
         for address, told in zip_equal(wanted, self._names.ask(self._path, asked)):
             known[address] = (told[1], address - int(told[0], 16)) if told else None

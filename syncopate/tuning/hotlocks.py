@@ -131,6 +131,8 @@ def _of_variable(analysis: Analysis, group: Group, lock: Lock) -> dict[str, str]
 
 def _of_code(analysis: Analysis, lock: Lock) -> dict[str, str] | None:
     """By the function that made it, or first used it: the innermost that is the program's own."""
+    if lock.id in analysis.known_by_a_wait:
+        return None  # whose first use may have been elsewhere: no entry would find it
     made = lock.create_stack if lock.flags & CREATED else 0
     for address in analysis.stacks.get(made or lock.first_stack, ()):
         site = analysis.symbolizer.code_site(address)

@@ -206,6 +206,30 @@ def test_many_questions_at_once(program):
     assert told == [[f"{start:x}", "outer"]] * 50_000
 
 
+def test_variables_that_were_prepared_are_not_asked_for_again(program, monkeypatch):
+    """Of arrays of thousands of locks, each in memory that no file is mapped to: two questions, and
+    none goes through what is known already."""
+
+    class Known(dict):
+        __iter__ = keys = items = values = None
+
+    asked = []
+    ask = Names.ask
+    monkeypatch.setattr(
+        Names, "ask", lambda of, path, words: asked.append(words) or ask(of, path, words)
+    )
+    addresses = [BASE + symbol(program, "stripes") + 40 * n for n in range(5)]
+    addresses.append(BASE + symbol(program, "hot_lock"))
+    symbolizer = Symbolizer(maps_of(program))
+    symbolizer.prepare_variables(addresses)
+    assert len(asked) == 1
+    for module in symbolizer._modules.values():
+        module.table._at = {kind: Known(known) for kind, known in module.table._at.items()}
+    names = {symbolizer.variable(address)[0] for address in addresses}
+    assert names == {"stripes", "hot_lock"}
+    assert not any(asked[1:])
+
+
 def test_changed_and_missing_modules_are_noted(program):
     changed = Symbolizer(maps_of(program), recorded_at_ns=1)
     changed.frames(call_in(program, "main"))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/option.h"
+#include "launcher/claim.h"
 #include "launcher/preparation.h"
 #include "launcher/program.h"
 #include "launcher/record_file.h"
@@ -84,13 +85,18 @@ void record(const place& at, char** words, char** variables) {
   const std::string named(said->has("--output") ? said->get("--output") : "syncopate.rec");
   const std::string record = is_plain_name(named) ? plain_path(named) : std::string{};
   const std::string path = plain_program(*said, *environment);
-  if (record.empty() || path.empty() || may_be_java(path) || !make_room(record)) return;
+  if (record.empty() || path.empty() || may_be_java(path)) return;
+  const int claimed = claim(record);
+  if (claimed < 0 || !make_room(record)) return;
   environment->set(variable_of(option::record), record);
   if (said->has("--redact")) environment->set(variable_of(option::redact), "1");
   child program = start(path, said->program, *environment);
   if (program.process < 0) return;
   wait_a_while(program);
-  if (!program.status || !complete(record, program)) hand_over(at, words, program);
+  if (!program.status || !complete(record, program)) {
+    keep_claim(claimed);
+    hand_over(at, words, program);
+  }
   if (!said->has("--quiet"))
     std::fprintf(stderr, "syncopate: recorded in %s; to read it: syncopate report %s\n",
                  named.c_str(), named.c_str());

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -15,10 +14,11 @@ from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
 from syncopate.commands.recordkept import is_kept, keep_limit, keep_measured, limit_of
+from syncopate.commands.recordplace import make_room
 from syncopate.commands.recordrun import leave_as, run_and_wait, stop_forwarding, wait_for
 from syncopate.launch import jvm, kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
-from syncopate.records import recordformat, recordstamps
+from syncopate.records import recordstamps
 from syncopate.records.looks import Looks
 
 HELP = """\
@@ -275,37 +275,6 @@ def prepare(options: dict, command: str = "record") -> tuple[str, dict[str, str]
     if "--verbose" in options:
         environ["SYNCOPATE_VERBOSE"] = "1"
     return library, environ
-
-
-def make_room(record: str, named: str) -> None:
-    """Moves an older record and its children's aside, and proves that one can be made there."""
-    if os.path.exists(record) and not os.path.isfile(record):  # /dev/null must stay where it is
-        what = "a directory" if os.path.isdir(record) else "no regular file"
-        raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)
-    try:
-        for stale in recordstamps.children_of(record + ".old"):
-            os.unlink(stale)
-        for child in recordstamps.children_of(record):
-            os.rename(child, f"{record}.old{child[len(record) :]}")
-        if os.path.lexists(record):
-            os.rename(record, record + ".old")
-        prove_room(record)
-    except OSError as error:
-        limited = error.errno == errno.EFBIG
-        way_out = "raise `ulimit -f`" if limited else "choose another place with -o FILE"
-        raise Failure(
-            f"cannot write the record {named}: {error.strerror}; {way_out}", FAILED
-        ) from None
-
-
-def prove_room(record: str) -> None:
-    """Makes a file as large as a record is at first, and removes it. Throws OSError."""
-    descriptor = os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    try:
-        os.posix_fallocate(descriptor, 0, recordformat.FIRST_BYTES)
-    finally:
-        os.close(descriptor)
-        os.unlink(record)
 
 
 def go_on(arguments: list[str]) -> int:

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent, several
-from syncopate.records import knowncalls
+from syncopate.records import knowncalls, languages
 from syncopate.records.holdlengths import (
+    at_most,
     awaits_work,
     beside_preemption,
     by_length,
     crowded,
+    holds_unseen,
     kept,
 )
 from syncopate.records.lockfigures import (
@@ -110,6 +112,8 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
                 CERTAIN,
             )
         ]
+    if of_interpreter := languages.interpreter(lock["name"]):
+        return [_of_interpreter(of_interpreter, lock, results)]
     without = [*preempted(lock, results)]
     by_code = [*beside_preemption(lock, results, facts)] if without else []
     besides = without if is_long_by_itself(lock) else []
@@ -129,6 +133,19 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
         found += [*crowded(lock, results)] or by_length(lock, results, facts)
     told = {reason.cause for reason in found}
     return [*found, *(each for each in by_code if each.cause not in told), *besides]
+
+
+def _of_interpreter(language: str, lock: dict, results: dict) -> Reason:
+    """Why threads wait for the lock of an interpreter, or at one within it."""
+    is_part = lock["name"].startswith(languages.WITHIN)
+    told = "it is a part of the lock with which" if is_part else "with this lock"
+    unseen = "" if lock["hold"] else f"; {holds_unseen(lock, results)}{at_most(lock, results)}"
+    return Reason(
+        "interpreter",
+        f"{told} one thread at a time runs {language} code{unseen}",
+        "let processes share that work, or C code that releases the lock",
+        CERTAIN,
+    )
 
 
 def releases_in_java(stack: dict) -> bool:

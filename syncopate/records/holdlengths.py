@@ -205,7 +205,7 @@ def _beyond_holds(lock: dict) -> bool:
 def by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     hold = lock["hold"]
     if not hold:
-        why = f"{holds_unseen(lock, results)}{_at_most(lock, results)}"
+        why = f"{holds_unseen(lock, results)}{at_most(lock, results)}"
         if by_code := [*_by_code(lock, facts, why)]:
             return by_code
         return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
@@ -305,7 +305,7 @@ def holds_unseen(lock: dict, results: dict) -> str:
     return "how long it was held was not seen"
 
 
-def _at_most(lock: dict, results: dict) -> str:
+def at_most(lock: dict, results: dict) -> str:
     """How long it is held in the mean at most: those who waited had it one after the other. Says
     nothing of locks that several threads may have together, or that may (semaphores, futexes), of
     several locks, and where a wait is not longer either."""

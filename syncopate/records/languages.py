@@ -40,6 +40,8 @@ _MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libjvm.so": "Java",
 _DATABASES = ("MariaDB", "MySQL")
 # Variables of interpreters in which the condition is at which threads wait for the interpreter.
 INTERPRETERS = {"_PyRuntime": "the GIL", "caml_master_lock": "OCaml's master lock"}
+_INTERPRETED = {"the GIL": "Python", "OCaml's master lock": "OCaml"}
+WITHIN = "within "  # before the name of what a lock is a part of
 # Variables of our OpenMP library in which a program's locks are that have no variable of its own.
 _OF_OPENMP = {"syncopate_unnamed_critical": "unnamed critical", "syncopate_atomic": "atomic"}
 # Variables that gcc and clang make for OpenMP's `critical`, by the name that it has.
@@ -47,9 +49,14 @@ _CRITICAL = re.compile(r"\.gomp_critical_user_(\w*)")
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
 CONDITION_NAME, SEMAPHORE_NAME = "threading.Condition", "threading.Semaphore"
 QUEUE_NAME, SHARED_NAME = "queue.SimpleQueue", "multiprocessing.SemLock"
-_LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
-         "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
+OWN_NAME = "PyThread lock"  # as of the interpreter's list of threads, or a stream
+_C_API = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock"}
+_LOCK = _C_API | {"thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}
 _OF_LOCK = _LOCK | {"PyThread_release_lock"}
+# How functions begin that take and make locks for Python's code: those of _threadmodule.c, and of
+# SimpleQueue.
+_FOR_CODE = ("acquire_timed", "PyThread_acquire_lock_timed_with_retries", "newlock", "lock_",
+             "rlock_", "thread_", "release_sentinel", "_queue_", "simplequeue_")  # fmt: skip
 _RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}
 _THREAD = {"thread__set_sentinel", "release_sentinel"}
 MALLOC_NAME = "malloc's arenas"
@@ -59,11 +66,12 @@ _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
 GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS, PYTHONS_QUEUE = range(100, 108)
-PYTHONS_SHARED, PYTHONS_CONDITION, PYTHONS_SEMAPHORE = range(108, 111)
+PYTHONS_SHARED, PYTHONS_CONDITION, PYTHONS_SEMAPHORE, PYTHONS_OWN = range(108, 112)
 NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME, PYTHONS_QUEUE: QUEUE_NAME,
          PYTHONS_SHARED: SHARED_NAME, PYTHONS_CONDITION: CONDITION_NAME,
-         PYTHONS_SEMAPHORE: SEMAPHORE_NAME}  # fmt: skip
-_SEMAPHORES = {LOCK_NAME: PYTHONS_LOCK, RLOCK_NAME: PYTHONS_RLOCK, SHARED_NAME: PYTHONS_SHARED}
+         PYTHONS_SEMAPHORE: SEMAPHORE_NAME, PYTHONS_OWN: OWN_NAME}  # fmt: skip
+_SEMAPHORES = {LOCK_NAME: PYTHONS_LOCK, RLOCK_NAME: PYTHONS_RLOCK, SHARED_NAME: PYTHONS_SHARED,
+               OWN_NAME: PYTHONS_OWN}  # fmt: skip
 _QUEUE_FRAMES = 3  # innermost: the lock, what asks for it, and who waits or puts
 _OF_QUEUE = ("_queue_SimpleQueue_", "simplequeue_")
 _OF_SHARED = ("_multiprocessing_SemLock_", "semlock_")
@@ -91,6 +99,12 @@ _OF_RUST = {
     "read_contended": (RWLOCK, WaitKind.READ),
     "write_contended": (RWLOCK, WaitKind.WRITE),
 }
+
+
+def interpreter(name: str) -> str:
+    """The language whose interpreter's lock is called so in a report, or has the lock of that name
+    within; "" where it is none."""
+    return _INTERPRETED.get(name.removeprefix(WITHIN), "")
 
 
 def named_by_variable(lock: Lock, variable: str) -> str:
@@ -223,16 +237,22 @@ def condition_around(lock: Lock, conditions: Collection[int]) -> int | None:
 
 
 def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:
-    conditions = [lock for lock in locks if lock.object == CONDITION and lock.id]
-    variables = ((lock.id, symbolizer.variable(lock.address)) for lock in conditions)
-    found = [(known, variable[0]) for known, variable in variables if variable]
-    first: dict[str, int] = {}
-    kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
-    return {
-        known: Retold(first.setdefault(variable, known), MUTEX, GIL, kinds)
-        for known, variable in found
-        if variable in INTERPRETERS
-    }
+    """Interpreters' locks, and the mutexes that these have within: where these alone were used,
+    they are mutexes."""
+    inside: dict[str, dict[int, list[int]]] = {}  # by the variable, and the kind
+    for lock in locks:
+        if lock.object in (CONDITION, MUTEX) and lock.id:
+            variable = symbolizer.variable(lock.address)
+            if variable and variable[0] in INTERPRETERS:
+                of = inside.setdefault(variable[0], {CONDITION: [], MUTEX: []})
+                of[lock.object].append(lock.id)
+    found = {}
+    for of in inside.values():
+        if of[CONDITION]:
+            kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
+            found |= {known: Retold(of[CONDITION][0], MUTEX, GIL, kinds) for known in of[CONDITION]}
+            found |= {known: Retold(of[MUTEX][0], MUTEX, OF_SIGNALERS, {}) for known in of[MUTEX]}
+    return found
 
 
 def _pythons(
@@ -244,8 +264,11 @@ def _pythons(
     found = {}
     for lock in locks:
         if lock.object == SEMAPHORE and lock.id:
-            names = (name_of(frames_of(stack)) for stack in {*waits(lock.id)} - {0})
-            name = next(filter(None, names), "")
+            names = (name_of(frames_of(stack)) for stack in sorted({*waits(lock.id)} - {0}))
+            if lock.create_stack and name_of(frames_of(lock.create_stack)) == OWN_NAME:
+                name = OWN_NAME
+            else:
+                name = next(filter(None, names), "")
             if name:
                 kinds = _AS_LOCKS[SEMAPHORE] if lock.flags & USED_AS_LOCK else {}
                 stack = _telling_wait(lock, waits, frames_of)
@@ -442,7 +465,20 @@ def name_of(frames: Sequence[Frame]) -> str:
     names = {_bare(frame) for frame in frames}
     if not own and not names & _LOCK:
         return ""
+    if not own and _is_of_c_code(frames):
+        return OWN_NAME
     return RLOCK_NAME if names & _RLOCK else LOCK_NAME
+
+
+def _is_of_c_code(frames: Sequence[Frame]) -> bool:
+    """Whether a stack takes or makes a lock that is no object of Python's code, by the function
+    that calls for it, where that has a name."""
+    inner = frames[: _FEW_FRAMES + 1]
+    at = max((n for n, frame in enumerate(inner) if _bare(frame) in _OF_LOCK), default=-1)
+    caller = next(iter(inner[at + 1 :]), None)
+    if at < 0 or _bare(inner[at]) not in _C_API or caller is None or caller.is_unnamed:
+        return False
+    return not _bare(caller).startswith(_FOR_CODE)
 
 
 def is_of_malloc(frames: Sequence[Frame]) -> bool:

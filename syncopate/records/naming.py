@@ -226,7 +226,9 @@ def _of_signalers(locks: Sequence[Lock], names: dict[int, Name]) -> dict[int, Na
         if lock.type == languages.OF_SIGNALERS:
             known = conditions.get(languages.condition_around(lock, conditions), gil)
             of = names[known]
-            found[lock.id] = Name(f"within {of.text}", of.by, of.place, of.site, of.way, of.module)
+            found[lock.id] = Name(
+                languages.WITHIN + of.text, of.by, of.place, of.site, of.way, of.module
+            )
     return found
 
 
@@ -422,7 +424,7 @@ def _by_way(way: Way, by: str, site: str, of_language: str = "") -> Name:
     ]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
     if of_language:  # without its module
-        text = f"{of_language.partition('.')[2]} of {text}"
+        text = f"{of_language.partition('.')[2] or of_language} of {text}"
     module = next((frame.module for frame in way.frames if frame.is_unnamed), "")
     return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
 

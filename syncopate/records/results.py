@@ -35,9 +35,9 @@ SHARED_KEPT = 1000  # objects told per lock, by which the same ones of other pro
 THREADS_KEPT = 64  # told per lock: those that waited longest
 
 
-def _is_gil(group: Group) -> bool:
+def _is_of_interpreter(group: Group) -> bool:
     """Whether it has a better name than that of the member at which threads wait for it."""
-    return any(lock.type == languages.GIL for lock in group.locks)
+    return bool(languages.interpreter(group.name.text))
 
 
 def _call(lock: dict, named: Named | None) -> None:
@@ -71,7 +71,7 @@ class Results:
         self._add_blockers(pairs[:MOST_LOCKS])
         code, members, inner = SectionCode(self.of), Members(self.of), InnerWaits(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
-            if lock["waited_ns"] and not _is_gil(group):
+            if lock["waited_ns"] and not _is_of_interpreter(group):
                 _call(lock, members.name(group))
             open_waits.called[lock["name"]] = lock["called"]
             if lock["hold"] and (inside := inner.of(group)):
@@ -80,7 +80,7 @@ class Results:
                 lock["worst"]["called"] = members.one_of(group, self._worst_lock(group))
                 lock["worst"]["told_by"] = self._told_by(group)
         for lock, group in pairs[MOST_LOCKS:MOST_VARIABLES]:
-            if lock["waited_ns"] and not _is_gil(group):
+            if lock["waited_ns"] and not _is_of_interpreter(group):
                 _call(lock, members.by_variable(group))
                 open_waits.called[lock["name"]] = lock["called"]
         whole = not self.notes.has_more_threads() and not self.notes.has_only_openmp()

@@ -368,6 +368,45 @@ def test_which_stacks_are_of_pythons_queue(frames, is_queue):
     assert languages._is_of_queue([frame(each) for each in frames]) == is_queue
 
 
+@pytest.mark.parametrize(
+    ("functions", "name"),
+    [
+        (["sem_wait", "PyThread_acquire_lock_timed", "new_threadstate"], "PyThread lock"),
+        (["PyThread_acquire_lock_timed", "PyThread_acquire_lock", "_enter_buffered_busy"],
+         "PyThread lock"),
+        (["PyThread_allocate_lock", "_PyRuntimeState_Init"], "PyThread lock"),
+        (["PyThread_acquire_lock_timed", "acquire_timed", "eval"], "threading.Lock"),
+        (["PyThread_acquire_lock_timed", "PyThread_acquire_lock_timed_with_retries"],
+         "threading.Lock"),
+        (["PyThread_allocate_lock", "newlockobject", "eval"], "threading.Lock"),
+        (["PyThread_allocate_lock", "thread_PyThread_allocate_lock", "eval"], "threading.Lock"),
+        (["PyThread_acquire_lock_timed", "python3.11+0x4012"], "threading.Lock"),
+        (["PyThread_acquire_lock_timed"], "threading.Lock"),
+        (["lock_PyThread_acquire_lock", "eval"], "threading.Lock"),
+        (["PyThread_acquire_lock_timed", "rlock_acquire", "eval"], "threading.RLock"),
+        (["sem_wait", "of_the_programs_own", "eval"], ""),
+    ],
+)  # fmt: skip
+def test_which_stacks_are_of_locks_of_pythons_code(functions, name):
+    """The interpreter, its streams and its modules in C have locks of the same kind."""
+    frames = [Frame(function, "", 0, "/p/python3.11", False) for function in functions]
+    assert languages.name_of(frames) == name
+
+
+def test_a_lock_of_the_interpreters_stays_that_where_pythons_code_waits_for_it():
+    stacks = {
+        1: [Frame("PyThread_allocate_lock", "", 0, "/p/python3.11", False),
+            Frame("_PyRuntimeState_Init", "", 0, "/p/python3.11", False)],
+        2: [Frame("PyThread_acquire_lock_timed", "", 0, "/p/python3.11", False),
+            Frame("run", "/x.py", 3, languages.PYTHON, False)],
+    }  # fmt: skip
+    made = Lock(1, 0x5000, recordformat.SEMAPHORE, 0, recordformat.CREATED, 1, 0, 0, 0, 0, 0, 0, ())
+    of_code = made._replace(id=2, create_stack=0)
+    told = languages._pythons([made, of_code], lambda lock: [2], stacks.__getitem__)
+    names = [languages.NAMES[told[known].type] for known in (1, 2)]
+    assert names == ["PyThread lock", "threading.Lock"]
+
+
 OCAML = """
 #include <pthread.h>
 #include <stdint.h>
@@ -412,6 +451,19 @@ int main(void) {
 """
 
 
+def advised_as_interpreters(found: dict, language: str) -> None:
+    """What is said of the lock of an interpreter, and of the mutex within, which nobody can split
+    or take less often."""
+    name = next(name for name, of in languages._INTERPRETED.items() if of == language)
+    told = {each["called"]: each for each in found["findings"]}
+    assert found["findings"][0]["called"] == name
+    for each in (told[name], told.get(f"within {name}", told[name])):
+        assert each["do"] == ["let processes share that work, or C code that releases the lock"]
+        assert any(f"one thread at a time runs {language} code" in why for why in each["why"])
+    of_it = ("caml_master_lock", "_PyRuntime.ceval")
+    assert not [lock["called"] for lock in found["locks"] if lock["called"].startswith(of_it)]
+
+
 @pytest.mark.crossed("level", "how")
 @both
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
@@ -423,7 +475,7 @@ def test_ocamls_master_lock(tmp_path, how, level):
     # Three of four threads wait at any time.
     waits = sum(lock["lost_ns"] for lock in found["locks"])
     assert first["lost_ns"] > 0.5 * waits and "condition" not in found["account"]["parts"]
-    assert found["findings"][0]["called"] == "OCaml's master lock"
+    advised_as_interpreters(found, "OCaml")
 
 
 @pytest.mark.parametrize(
@@ -446,7 +498,7 @@ def test_pythons_gil(tmp_path, how):
     assert (first["called"], first["object"], first["members"]) == ("the GIL", "mutex", 1)
     # Of two threads that compute, one has it at any time; a third only waits for their end.
     assert 0 < first["lost_ns"] <= found["thread_time_ns"]
-    assert found["findings"][0]["called"] == "the GIL"
+    advised_as_interpreters(found, "Python")
     assert found["account"]["parts"]["locks"] == pytest.approx(found["lost_ns"], abs=10)
     if how == KERNEL:
         # In so short a time it may see no release; else it is the interpreter's.

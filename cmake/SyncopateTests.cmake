@@ -30,11 +30,12 @@ endfunction()
 # What puts a library into a test's programs: entries for the property ENVIRONMENT. The loader cannot
 # be told a path with a blank; it then finds the library by its name.
 function(syncopate_preloading result target)
-  if(SYNCOPATE_PRODUCTS_DIR MATCHES "[:;]")
+  set(folders "${SYNCOPATE_PRODUCTS_DIR}/${CMAKE_BINARY_DIR}")
+  if(folders MATCHES "[:;]")
     message(FATAL_ERROR "LD_PRELOAD cannot name ${SYNCOPATE_PRODUCTS_DIR}: build in a folder without : and ;")
   endif()
   set(entries "LD_PRELOAD=$<TARGET_FILE:${target}>")
-  if(SYNCOPATE_PRODUCTS_DIR MATCHES " ")
+  if(folders MATCHES " ")
     set(entries "LD_PRELOAD=$<TARGET_SONAME_FILE_NAME:${target}>"
       "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:${target}>")
   endif()

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import HERE, ROOT, compile_c, one_line, run_cli
 
-from syncopate.base import paths
+from syncopate.base import paths, preloading
 
 # A library that gives its names no versions, as most that people write; each passes on and counts,
 # for children, too.
@@ -149,7 +149,7 @@ def test_programs_with_sanitizers_run_or_are_refused(tmp_path, sanitizer, linked
 def test_a_lock_that_cannot_stand_behind_mutexes_is_not_said_to_be_unknown(lock):
     """`syncopate list` has some that only the library offers."""
     library = paths.require(paths.PRELOAD)
-    environ = {"LD_PRELOAD": str(library), "SYNCOPATE_LOCK": lock}
+    environ = preloading.changed({"SYNCOPATE_LOCK": lock}, {"LD_PRELOAD": str(library)})
     done = subprocess.run(["/bin/true"], env=environ, capture_output=True, text=True, check=True)
     told = f"no lock for a program's mutexes is called '{lock}'; using auto"
     assert told in one_line(done)

@@ -20,12 +20,12 @@ fail() { # SENTENCE
   exit 1
 }
 
-absent=-DCMAKE_PROJECT_INCLUDE_BEFORE=$source/tests/install/without_packages.cmake
+hide=-DCMAKE_PROJECT_INCLUDE_BEFORE=$source/tests/install/without_packages.cmake
+set -- "$hide"
 for package in GTest benchmark OpenMP LLVM Boost PkgConfig ZLIB; do
-  absent="$absent -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
+  set -- "$@" "-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
 done
-# shellcheck disable=SC2086  # a list of options
-configure native $absent || fail "the native component does not configure without others' packages"
+configure native "$@" || fail "the native component does not configure without others' packages"
 steps=$("$ninja" -C "$work/build" -t commands native | wc -l)
 [ "$steps" -ge 20 ] && [ "$steps" -le 150 ] || { echo "$steps steps"; exit 1; }
 all=$("$ninja" -C "$work/build" -t commands all | wc -l)
@@ -42,7 +42,6 @@ if "$native" calibrate >"$work/log" 2>&1; then fail "calibrate works without hwl
 grep -q 'this build cannot calibrate.*libhwloc-dev' "$work/log" || fail "calibrate does not say why not"
 
 # A package must have all of it, whatever the machine has that it is made on.
-hide=-DCMAKE_PROJECT_INCLUDE_BEFORE=$source/tests/install/without_packages.cmake
 for part in JVMTI_INCLUDE:default-jdk-headless BPF_CLANG:clang LIB_bz2:libbz2-dev; do
   rm -rf "$work/build"
   if configure native "$hide" -DHIDDEN="SYNCOPATE_${part%%:*}" -DSYNCOPATE_PORTABLE=ON; then

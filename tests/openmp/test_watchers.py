@@ -1,7 +1,9 @@
 """What watches a program's OpenMP runtime misses nothing: that runs then, and a line says so."""
 
 import pytest
-from openmp_runs import HERE, compiled, environment, run, run_cli, source
+from openmp_runs import HERE, LIBRARY, compiled, run, run_cli, source
+
+from syncopate.base import preloading
 
 PROGRAM = """
 #include <omp.h>
@@ -117,8 +119,9 @@ def ways(folder):
 
 def with_ours(**variables):
     """The variables of a run with the library, before what they preload."""
-    preloaded = [environment(True)["LD_PRELOAD"], variables.get("LD_PRELOAD", "")]
-    return {**variables, "LD_PRELOAD": ":".join(filter(None, preloaded))}
+    ours = preloading.changed({}, {"LD_PRELOAD": str(LIBRARY)})
+    preloaded = [ours["LD_PRELOAD"], variables.get("LD_PRELOAD", "")]
+    return {**ours, **variables, "LD_PRELOAD": ":".join(filter(None, preloaded))}
 
 
 @pytest.mark.parametrize("way", ["in the program", "named", "enabled", "preloaded"])

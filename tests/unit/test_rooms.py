@@ -192,13 +192,13 @@ LINKS = [
         "linked with gomp, which its row does not name",
     ),
     (
-        r"(COMMAND = cd (?:\S|\$ )+/tests/openmp && [^\n]* -fopenmp )",
-        r"\1-I ROOT/attic -IROOT/papers/figures ",
+        r"(COMMAND = cd (?:\S+|\"[^\"]+)/tests/openmp\"? && [^\n]* -fopenmp )",
+        r"\1-I 'ROOT/attic' '-IROOT/papers/figures' ",
         "tests/openmp/CMakeLists.txt: compiles with the include path papers/figures",
     ),
     (
-        r"(COMMAND = cd (?:\S|\$ )+/src/record/kernel && /\S+/clang )",
-        r"\1 ROOT/src/tm/core/adaptive.cpp ",
+        r"(COMMAND = cd (?:\S+|\"[^\"]+)/src/record/kernel\"? && /\S+/clang )",
+        r"\1 'ROOT/src/tm/core/adaptive.cpp' ",
         "room 'kernel_view' compiles src/tm/core/adaptive.cpp of room 'tm'",
     ),
     (
@@ -218,7 +218,7 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
         assert count == 1, old
     links.write_text(text, encoding="utf-8")
     text, count = re.subn(
-        r"""(-I\S+/src[\\"]*)( [^\n]*/src/record/file\.cpp)""",
+        r"""(-I[^\n]+?/src[\\"]*)( [^\n]*/src/record/file\.cpp)""",
         rf"\1 -I{copy}/papers/workloads\2",
         before[1].replace("src/tm/tables/tiny", "src/tm/tables/large"),
         count=1,
@@ -226,7 +226,7 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
     assert count == 1
     # A product that chooses another machine, that reads a file first, and that reads unseen.
     text, count = re.subn(
-        r"""(-I\S+/src[\\"]*)( [^\n]*/products/openmp/teams/barriers\.cpp)""",
+        r"""(-I[^\n]+?/src[\\"]*)( [^\n]*/products/openmp/teams/barriers\.cpp)""",
         rf"\1 -I{copy}/src/model/front/include -imacros y.h"
         rf" -include {copy}/papers/workloads/common.h\2",
         text,

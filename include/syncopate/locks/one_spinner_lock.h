@@ -9,8 +9,8 @@
 // Fairness      FIFO; bypass bound 0.
 // Space         8 B per lock (with the strategy adaptive 16 B); one 64 B monitor per thread, for
 //               all locks together.
-// Uncontended   lock 6 loads + 1 RMW + 2 stores (parking: 6 loads + 2 RMWs + 1 store); unlock 1 store
-//               (parking: 1 RMW); three cache lines. With monitor 1 load of a line more.
+// Uncontended   lock 6 loads + 1 RMW + 2 stores (parking: 6 loads + 2 RMWs + 1 store); unlock
+//               1 store (parking: 1 RMW); three cache lines. With monitor 1 load of a line more.
 // Contended     O(1) misses per hand-off: the holder's release is seen by one poller; taking the
 //               lock wakes one waiter, who polls from then on.
 //

@@ -36,7 +36,8 @@
 //   [X]  relaxed: the thread's own places, and hints.
 //
 // Checked by    tests/check/bravo_check.cpp (explored), tests/simulated_engine/readers.cpp (readers
-//               share no line; the cost of writers), tests/unit/costs/costs.cpp (what a call costs).
+//               share no line; the cost of writers), tests/unit/costs/costs.cpp (what a call
+//               costs).
 #pragma once
 
 #include <syncopate/lock.h>

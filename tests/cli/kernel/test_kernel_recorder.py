@@ -21,6 +21,8 @@ from syncopate.launch import kernelview
 from syncopate.records import recordformat
 from syncopate.records.recordfile import Record
 
+PYTHON_LINE = f'#!/usr/bin/env -S "{sys.executable}"'  # a path may have spaces
+
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
@@ -56,7 +58,7 @@ def test_processor_time_is_of_the_program_and_not_of_the_recorder(tmp_path, monk
     """Here of one that works for a second at first."""
     recorder = tmp_path / "recorder"
     recorder.write_text(
-        f"#!{sys.executable}\nimport os, sys, time\nwhile time.process_time() < 1: pass\n"
+        f"{PYTHON_LINE}\nimport os, sys, time\nwhile time.process_time() < 1: pass\n"
         f"os.execv({paths.find(paths.KERNEL_RECORDER)!r}, sys.argv)\n"
     )
     recorder.chmod(0o755)
@@ -353,7 +355,7 @@ print("\\n".join(map(str, range(1, 30001))))
 def test_a_recorder_that_tells_of_many_processes_ends(monkeypatch, tmp_path):
     """More than a pipe holds, which nobody reads before it has ended."""
     tool = tmp_path / "recorder"
-    tool.write_text(f"#!{sys.executable}\n{MANY_LEFT}")
+    tool.write_text(f"{PYTHON_LINE}\n{MANY_LEFT}")
     tool.chmod(0o755)
     monkeypatch.setattr(kernelview.paths, "find", lambda *_: str(tool))
     recorder = kernelview.KernelRecorder(os.getpid(), str(tmp_path / "r"))

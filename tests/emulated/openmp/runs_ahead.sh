@@ -7,7 +7,8 @@ program=$1
 library=$2
 # Run by `taskset -c $1` with the barrier $2.
 run() {
-  taskset -c "$1" env LD_PRELOAD="$library" SYNCOPATE_STATS=1 GOMP_SPINCOUNT=0 \
+  taskset -c "$1" env LD_PRELOAD="${library##*/}" SYNCOPATE_STATS=1 GOMP_SPINCOUNT=0 \
+    LD_LIBRARY_PATH="${library%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
     SYNCOPATE_OMP_BARRIER="$2" "$program" 2>&1
 }
 all=$(taskset -cp $$ | sed 's/.*: *//')

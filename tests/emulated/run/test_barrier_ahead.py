@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.base import preloading
+
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = (
     Path(os.environ.get("SYNCOPATE_BUILD_DIR", ROOT / "build/release")) / "tests/emulated/openmp"
 )
-LIBRARY = BUILD / "libemulated_openmp.so"
+LIBRARY = str(BUILD / "libemulated_openmp.so")
 SOURCE = ROOT / "tests/emulated/openmp/ahead.c"
 # The runtimes' threads do not spin: two of them may share a processor here.
 SETTINGS = {"SYNCOPATE_OMP_BARRIER": "speculating", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 def run(program, **variables):
     done = subprocess.run(
         [program],
-        env={**os.environ, **SETTINGS, "LD_PRELOAD": str(LIBRARY), **variables},
+        env=preloading.changed({**os.environ, **SETTINGS, **variables}, {"LD_PRELOAD": LIBRARY}),
         capture_output=True,
         text=True,
         timeout=100,

@@ -8,8 +8,8 @@
 // Fairness      the lock's, if it can tell places (draw, ahead, await). Else none: a waiter that
 //               runs ahead is not in line meanwhile.
 // Space         the lock's + 32 B, 4 B where it does not measure; 0 B per waiter.
-// Uncontended   the lock's, and of thread-local memory: lock 1 load; unlock 2 loads + 1 store (where
-//               it does not measure 1 load). One unlock in 7 is measured.
+// Uncontended   the lock's, and of thread-local memory: lock 1 load; unlock 2 loads + 1 store
+//               (1 load where it does not measure). One unlock in 7 is measured.
 // Contended     up to `runs` runs ahead per waiter, then as the lock; where the machine cannot run
 //               ahead, as the lock at once.
 //

@@ -307,10 +307,10 @@ def read_links(path: Path) -> list[Link]:
 def check_commands(house: House, folder: Path) -> None:
     """Compilers that the build calls by a command of its own, as CMakeLists.txt names them."""
     for line in (folder / "build.ninja").read_text(encoding="utf-8").splitlines():
-        said = re.match(r"  COMMAND = cd (\S+) && (.*)", line)
+        said = re.match(r"  COMMAND = cd (\"[^\"]+\"|\S+) && (.*)", line)
         if not said or not COMPILER.search(said[2]):
             continue
-        maker = Path(said[1]).relative_to(folder).as_posix() + "/CMakeLists.txt"
+        maker = Path(said[1].strip('"')).relative_to(folder).as_posix() + "/CMakeLists.txt"
         room = house.room_of(maker)
         for word in shlex.split(said[2].replace("$:", ":")):
             path = Path(word.removeprefix("-I").removeprefix("-L"))

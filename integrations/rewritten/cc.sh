@@ -1,7 +1,7 @@
 #!/bin/sh
 # cc.sh ARGUMENTS -- gcc, which writes its folder and its arguments, a line each, into a new file of
-# the folder $REWRITTEN_LOG, where that is set; behind the arguments come $REWRITTEN_FLAGS, but for
-# the files that $REWRITTEN_PLAIN names.
+# the folder $REWRITTEN_LOG, where that is set; behind the arguments come those in the file
+# $REWRITTEN_FLAGS, but for the files that $REWRITTEN_PLAIN names.
 if [ -n "${REWRITTEN_LOG:-}" ]; then
   printf '%s\n' "$PWD" "$@" > "$(mktemp "$REWRITTEN_LOG/XXXXXXXX")"
 fi
@@ -10,5 +10,4 @@ for word in "$@"; do
     case $word in "$plain" | */"$plain") exec gcc "$@" ;; esac
   done
 done
-# shellcheck disable=SC2086 # several words
-exec gcc "$@" ${REWRITTEN_FLAGS:-}
+exec gcc "$@" ${REWRITTEN_FLAGS:+"@$REWRITTEN_FLAGS"}

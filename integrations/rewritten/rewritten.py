@@ -172,10 +172,14 @@ class Work:
                                        [*sources, *self.headers(sources, flags)]])  # fmt: skip
             shutil.copytree(self.at("out"), os.path.join(self.at("transactions"), os.path.relpath(
                 base, self.at("locks"))), dirs_exist_ok=True)  # fmt: skip
+            with open(self.at("flags"), "w", encoding="utf-8") as file:  # where blanks may be
+                file.write(f'{FLAGS} "-I{ROOT}/include" "{self.products}/lib/libsyncopate-tm.a"\n')
+                file.write("-litm\n")
             self._make(
-                "transactions", REWRITTEN_PLAIN=self.program.get("plain", ""), REWRITTEN_FLAGS=
-                f"{FLAGS} -I{ROOT}/include {self.products}/lib/libsyncopate-tm.a -litm",
-            )  # fmt: skip
+                "transactions",
+                REWRITTEN_PLAIN=self.program.get("plain", ""),
+                REWRITTEN_FLAGS=self.at("flags"),
+            )
         except BaseException:
             os.rename(self.at("transactions"), tree)
             raise

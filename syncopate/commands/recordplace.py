@@ -11,7 +11,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.records import recordformat, recordstamps
 
-_kept: list[socket.socket] = []  # until this process ends
+_kept: dict[str, socket.socket] = {}  # by name, until this process ends
 
 
 def make_room(record: str, named: str) -> None:
@@ -44,6 +44,8 @@ def _claim(record: str, named: str) -> None:
     folder, name = os.path.split(record)
     place = os.stat(folder)
     words = f"{place.st_dev}.{place.st_ino}.{_fnv_1a(os.fsencode(name)):016x}"
+    if words in _kept:
+        return
     with contextlib.ExitStack() as undone:
         try:
             kept = undone.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
@@ -56,7 +58,7 @@ def _claim(record: str, named: str) -> None:
                 FAILED,
             ) from None
         undone.pop_all()
-    _kept.append(kept)
+    _kept[words] = kept
 
 
 def _fnv_1a(text: bytes) -> int:

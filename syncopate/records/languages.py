@@ -53,8 +53,8 @@ OWN_NAME = "PyThread lock"  # as of the interpreter's list of threads, or a stre
 _C_API = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock"}
 _LOCK = _C_API | {"thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}
 _OF_LOCK = _LOCK | {"PyThread_release_lock"}
-# How functions begin that take and make locks for Python's code: those of _threadmodule.c, and of
-# SimpleQueue.
+# How functions begin that take and make locks for Python's code: those of the module _thread, and
+# of SimpleQueue.
 _FOR_CODE = ("acquire_timed", "PyThread_acquire_lock_timed_with_retries", "newlock", "lock_",
              "rlock_", "thread_", "release_sentinel", "_queue_", "simplequeue_")  # fmt: skip
 _RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent, several
-from syncopate.records import knowncalls, languages
+from syncopate.records import knowncalls, languagecauses, languages
 from syncopate.records.holdlengths import (
-    at_most,
     awaits_work,
     beside_preemption,
     by_length,
     crowded,
-    holds_unseen,
     kept,
 )
 from syncopate.records.lockfigures import (
@@ -69,20 +67,6 @@ _SAID_OF_C_LIBRARY = {
         " own",
     ),
 }
-_JAVA_SAID = {
-    knowncalls.SLEEP: (
-        "sleeps",
-        "sleeps",
-        "sleep after the release, or wait for a condition of the lock, which releases it",
-    ),
-    knowncalls.INPUT_OUTPUT: (
-        "input_output",
-        "reads or writes",
-        "copy what is to be read or written, and do that after the release, or in a thread of its"
-        " own",
-    ),
-    knowncalls.WAIT: ("waits", "waits", "release it before what waits there, or hold that shorter"),
-}
 
 
 def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
@@ -100,7 +84,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
         return [_gate(facts)]
     if inside := _inside_of_c_library(lock):
         return [Reason(*_SAID_OF_C_LIBRARY[inside], CERTAIN)]
-    if of_java := [*_in_java(lock, results)]:
+    if of_java := [*languagecauses.in_java(lock, results)]:
         return [*of_java, *_uneven(lock)]
     if _is_of_signalers(lock):
         return [
@@ -113,7 +97,7 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
             )
         ]
     if of_interpreter := languages.interpreter(lock["name"]):
-        return [_of_interpreter(of_interpreter, lock, results)]
+        return [languagecauses.of_interpreter(of_interpreter, lock, results)]
     without = [*preempted(lock, results)]
     by_code = [*beside_preemption(lock, results, facts)] if without else []
     besides = without if is_long_by_itself(lock) else []
@@ -133,50 +117,6 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
         found += [*crowded(lock, results)] or by_length(lock, results, facts)
     told = {reason.cause for reason in found}
     return [*found, *(each for each in by_code if each.cause not in told), *besides]
-
-
-def _of_interpreter(language: str, lock: dict, results: dict) -> Reason:
-    """Why threads wait for the lock of an interpreter, or at one within it."""
-    is_part = lock["name"].startswith(languages.WITHIN)
-    told = "it is a part of the lock with which" if is_part else "with this lock"
-    unseen = "" if lock["hold"] else f"; {holds_unseen(lock, results)}{at_most(lock, results)}"
-    return Reason(
-        "interpreter",
-        f"{told} one thread at a time runs {language} code{unseen}",
-        "let processes share that work, or C code that releases the lock",
-        CERTAIN,
-    )
-
-
-def releases_in_java(stack: dict) -> bool:
-    """Whether a holder's stack is that of a release, as of java.util.concurrent; else it is where
-    the holder was while another thread waited."""
-    return any(knowncalls.is_release_in_java(frame["function"]) for frame in stack["frames"])
-
-
-def _in_java(lock: dict, results: dict) -> Iterator[Reason]:
-    """What holders of Java's locks are in while others wait, as the VM tells."""
-    if results["process"]["recorder"] != "jvm":
-        return
-    kinds: dict[str, float] = {}
-    named: dict[str, str] = {}
-    meanwhile = [stack for stack in lock["holders"] if not releases_in_java(stack)]
-    for stack in meanwhile:
-        inner = stack["frames"][0]["function"] if stack["frames"] else ""
-        if kind := knowncalls.kind_in_java(inner):
-            kinds[kind] = kinds.get(kind, 0.0) + stack["share"]
-            named.setdefault(kind, inner)
-    total = sum(stack["share"] for stack in meanwhile)
-    for kind, seen in kinds.items():
-        if (share := seen / total) >= MOSTLY:
-            cause, why, do = _JAVA_SAID[kind]
-            yield Reason(
-                cause,
-                f"who holds it {why} for {percent(share)} of the time that others wait, in"
-                f" {named[kind]}",
-                do,
-                LIKELY,
-            )
 
 
 def _inside_of_c_library(lock: dict) -> str | None:

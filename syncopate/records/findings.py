@@ -15,6 +15,7 @@ from syncopate.records import (
     holdlengths,
     imbalance,
     knowncalls,
+    languagecauses,
     lockfigures,
     teamwaits,
 )
@@ -306,7 +307,7 @@ def _function(frame: dict) -> tuple[str, str]:
 
 def _where_in_java(lock: dict) -> Iterator[str]:
     for what, releases in ("who holds it is meanwhile in ", False), ("it is held until ", True):
-        stacks = [x for x in lock["holders"] if causes.releases_in_java(x) == releases]
+        stacks = [x for x in lock["holders"] if languagecauses.releases_in_java(x) == releases]
         most = lockfigures.MOSTLY * sum(stack["share"] for stack in stacks)
         for stack in stacks[:1]:
             own = without_starters(stack["frames"][stack["wrapper_frames"] :])

@@ -40,7 +40,7 @@ _MODULES_AT_CONDITIONS = {"libcoreclr.so": ".NET", "libjvm.so": "Java",
 _DATABASES = ("MariaDB", "MySQL")
 # Variables of interpreters in which the condition is at which threads wait for the interpreter.
 INTERPRETERS = {"_PyRuntime": "the GIL", "caml_master_lock": "OCaml's master lock"}
-_INTERPRETED = {"the GIL": "Python", "OCaml's master lock": "OCaml"}
+_INTERPRETED = dict(zip(INTERPRETERS.values(), ("Python", "OCaml")))
 WITHIN = "within "  # before the name of what a lock is a part of
 # Variables of our OpenMP library in which a program's locks are that have no variable of its own.
 _OF_OPENMP = {"syncopate_unnamed_critical": "unnamed critical", "syncopate_atomic": "atomic"}
@@ -237,21 +237,30 @@ def condition_around(lock: Lock, conditions: Collection[int]) -> int | None:
 
 
 def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:
-    """Interpreters' locks, and the mutexes that these have within: where these alone were used,
-    they are mutexes."""
-    inside: dict[str, dict[int, list[int]]] = {}  # by the variable, and the kind
-    for lock in locks:
-        if lock.object in (CONDITION, MUTEX) and lock.id:
-            variable = symbolizer.variable(lock.address)
-            if variable and variable[0] in INTERPRETERS:
-                of = inside.setdefault(variable[0], {CONDITION: [], MUTEX: []})
-                of[lock.object].append(lock.id)
+    """Interpreters' locks, and the mutexes that these have within. What a program has of mutexes is
+    looked at only where it has an interpreter's condition."""
+    conditions = _in_interpreters(locks, CONDITION, symbolizer)
+    mutexes = _in_interpreters(locks, MUTEX, symbolizer) if conditions else {}
+    kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
     found = {}
-    for of in inside.values():
-        if of[CONDITION]:
-            kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
-            found |= {known: Retold(of[CONDITION][0], MUTEX, GIL, kinds) for known in of[CONDITION]}
-            found |= {known: Retold(of[MUTEX][0], MUTEX, OF_SIGNALERS, {}) for known in of[MUTEX]}
+    for variable, of in conditions.items():
+        within = mutexes.get(variable, [])
+        found |= {known: Retold(of[0], MUTEX, GIL, kinds) for known in of}
+        found |= {known: Retold(within[0], MUTEX, OF_SIGNALERS, {}) for known in within}
+    return found
+
+
+def _in_interpreters(
+    locks: Sequence[Lock], kind: int, symbolizer: Symbolizer
+) -> dict[str, list[int]]:
+    """The objects of that kind that lie in a variable of an interpreter's, by that."""
+    of_kind = [lock for lock in locks if lock.object == kind and lock.id]
+    symbolizer.prepare_variables(lock.address for lock in of_kind)
+    found: dict[str, list[int]] = {}
+    for lock in of_kind:
+        variable = symbolizer.variable(lock.address)
+        if variable and variable[0] in INTERPRETERS:
+            found.setdefault(variable[0], []).append(lock.id)
     return found
 
 

@@ -301,11 +301,7 @@ class Symbolizer:
         """Demangles what variable() will be asked for, at once."""
         wanted: dict[SymbolTable, list[int]] = defaultdict(list)
         for address in addresses:
-            index = self._range_of(address)
-            if self._is_within(address, index):
-                module, at = self._within(address, index, PF_W)
-            else:
-                module, at = self._behind(address, index)
+            module, at, _ = self._may_be(address, PF_W)
             if module and at is not None:
                 wanted[module.table].append(at)
         for table, all_at in wanted.items():
@@ -363,33 +359,25 @@ class Symbolizer:
 
     def _locate(self, address: int, flag: int) -> tuple[_Module | None, int | None]:
         """The module at a run-time address, and the link-time address there."""
-        index = self._range_of(address)
-        if self._is_within(address, index):
-            return self._within(address, index, flag)
-        module, target = self._behind(address, index)
-        if module is None or target is None or not module.table.variable_symbol(target):
+        module, target, is_behind = self._may_be(address, flag)
+        if is_behind and (module is None or not module.table.variable_symbol(target)):
             return None, None
         return module, target
 
-    def _is_within(self, address: int, index: int) -> bool:
-        return index >= 0 and address < self._ranges[index][1]
-
-    def _within(self, address: int, index: int, flag: int) -> tuple[_Module | None, int | None]:
-        start, _, offset, path = self._ranges[index]
-        module = self._module(path, start)
-        return module, module and module.target(address, start, offset, flag)
-
-    def _behind(self, address: int, index: int) -> tuple[_Module | None, int | None]:
-        """Where zero-initialized data may be: it is mapped without a file after the module's last
-        file mapping. It is there where a variable is."""
+    def _may_be(self, address: int, flag: int) -> tuple[_Module | None, int | None, bool]:
+        """The same, and whether it is behind what is mapped of the module's file: there is its
+        zero-initialized data, where it has a variable."""
+        index = self._range_of(address)
         if index < 0:
-            return None, None
+            return None, None, False
         start, end, offset, path = self._ranges[index]
         module = self._module(path, start)
-        base = module.target(start, start, offset, PF_W) if module else None
+        if address < end:
+            return module, module and module.target(address, start, offset, flag), False
+        base = module and module.target(start, start, offset, PF_W)
         if base is None or address - end >= 1 << 30:
-            return None, None
-        return module, base + address - start
+            return None, None, True
+        return module, base + address - start, True
 
     def _module(self, path: str, address: int) -> _Module | None:
         """What was loaded from `path` to where `address` is."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, SECONDS
+from kernel_support import WHY_NOT, needs_kernel
 from launcher_support import LAUNCHER
 
-from syncopate.launch import kernelview
 from syncopate.records.recordfile import Record
 
 WAYS = {
@@ -18,9 +18,7 @@ WAYS = {
     "python": [*COMMAND, "record"],
     "kernel": [*COMMAND, "record", "--kernel"],
 }
-WAYS = {
-    name: words for name, words in WAYS.items() if name != "kernel" or not kernelview.obstacle()
-}
+WAYS = {name: words for name, words in WAYS.items() if name != "kernel" or not WHY_NOT}
 
 
 def begin(words, record, *, until="there") -> subprocess.Popen:
@@ -38,8 +36,8 @@ def begin(words, record, *, until="there") -> subprocess.Popen:
     return first
 
 
-def record_again(words, record, program=("touch", "began"), **others):
-    command = [*words, "-q", "-o", record, "--", *program]
+def record_again(words, record, program=("--", "touch", "began"), **others):
+    command = [*words, "-q", "-o", record, *program]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, **others)
 
 
@@ -62,12 +60,23 @@ def test_a_second_one_is_refused_until_the_first_has_ended(tmp_path, way, until)
     assert Record(str(tmp_path / "rec.old")).header.command[0].endswith("sh")
 
 
+@needs_kernel
+def test_a_running_process_is_not_recorded_into_a_file_that_is_written(tmp_path):
+    first = begin(WAYS["launcher"], tmp_path / "rec")
+    running = [*COMMAND, "record", "-p", str(os.getpid()), "--for", "10ms"]
+    second = record_again(running, "rec", (), cwd=tmp_path)
+    said = "another `syncopate record` writes rec; name another file with -o FILE"
+    assert (second.returncode, second.stderr) == (1, f"syncopate: {said}\n")
+    first.communicate("\n", timeout=SECONDS)
+    assert Record(str(tmp_path / "rec")).header.command[0].endswith("sh")
+
+
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "kernel"])
 def test_what_was_killed_keeps_no_file(tmp_path, way):
     first = begin(WAYS[way], tmp_path / "rec")
     first.send_signal(signal.SIGKILL)
     first.wait(SECONDS)
-    assert record_again(WAYS[way], tmp_path / "rec", ("true",)).returncode == 0
+    assert record_again(WAYS[way], tmp_path / "rec", ("--", "true")).returncode == 0
     first.stdin.close()  # ends the program
 
 

@@ -348,65 +348,6 @@ def test_idle_threads_of_a_python_pool_wait_for_no_lock(tmp_path, how):
     assert adds_up(found)
 
 
-@pytest.mark.parametrize(
-    ("frames", "is_queue"),
-    [
-        (["sem_wait", "PyThread_acquire_lock_timed", "_queue.so:", "eval"], True),
-        (["PyThread_release_lock", "simplequeue_put", "_queue_SimpleQueue_put", "eval"], True),
-        (["PyThread_acquire_lock_timed", "acquire_timed", "_queue_SimpleQueue_get_impl"], True),
-        (["sem_wait", "PyThread_acquire_lock_timed", "acquire_timed", "eval", "_queue.so:"], False),
-        (["sem_wait", "of_the_programs_own", "_queue.so:"], False),
-        (["PyThread_release_lock", "eval"], False),
-    ],
-)
-def test_which_stacks_are_of_pythons_queue(frames, is_queue):
-    def frame(text: str) -> Frame:
-        in_module = text == "_queue.so:"
-        module = "/p/_queue.cpython-311-x86_64-linux-gnu.so" if in_module else "/p/python3.11"
-        return Frame("" if in_module else text, "", 0, module, False)
-
-    assert languages._is_of_queue([frame(each) for each in frames]) == is_queue
-
-
-@pytest.mark.parametrize(
-    ("functions", "name"),
-    [
-        (["sem_wait", "PyThread_acquire_lock_timed", "new_threadstate"], "PyThread lock"),
-        (["PyThread_acquire_lock_timed", "PyThread_acquire_lock", "_enter_buffered_busy"],
-         "PyThread lock"),
-        (["PyThread_allocate_lock", "_PyRuntimeState_Init"], "PyThread lock"),
-        (["PyThread_acquire_lock_timed", "acquire_timed", "eval"], "threading.Lock"),
-        (["PyThread_acquire_lock_timed", "PyThread_acquire_lock_timed_with_retries"],
-         "threading.Lock"),
-        (["PyThread_allocate_lock", "newlockobject", "eval"], "threading.Lock"),
-        (["PyThread_allocate_lock", "thread_PyThread_allocate_lock", "eval"], "threading.Lock"),
-        (["PyThread_acquire_lock_timed", "python3.11+0x4012"], "threading.Lock"),
-        (["PyThread_acquire_lock_timed"], "threading.Lock"),
-        (["lock_PyThread_acquire_lock", "eval"], "threading.Lock"),
-        (["PyThread_acquire_lock_timed", "rlock_acquire", "eval"], "threading.RLock"),
-        (["sem_wait", "of_the_programs_own", "eval"], ""),
-    ],
-)  # fmt: skip
-def test_which_stacks_are_of_locks_of_pythons_code(functions, name):
-    """The interpreter, its streams and its modules in C have locks of the same kind."""
-    frames = [Frame(function, "", 0, "/p/python3.11", False) for function in functions]
-    assert languages.name_of(frames) == name
-
-
-def test_a_lock_of_the_interpreters_stays_that_where_pythons_code_waits_for_it():
-    stacks = {
-        1: [Frame("PyThread_allocate_lock", "", 0, "/p/python3.11", False),
-            Frame("_PyRuntimeState_Init", "", 0, "/p/python3.11", False)],
-        2: [Frame("PyThread_acquire_lock_timed", "", 0, "/p/python3.11", False),
-            Frame("run", "/x.py", 3, languages.PYTHON, False)],
-    }  # fmt: skip
-    made = Lock(1, 0x5000, recordformat.SEMAPHORE, 0, recordformat.CREATED, 1, 0, 0, 0, 0, 0, 0, ())
-    of_code = made._replace(id=2, create_stack=0)
-    told = languages._pythons([made, of_code], lambda lock: [2], stacks.__getitem__)
-    names = [languages.NAMES[told[known].type] for known in (1, 2)]
-    assert names == ["PyThread lock", "threading.Lock"]
-
-
 OCAML = """
 #include <pthread.h>
 #include <stdint.h>

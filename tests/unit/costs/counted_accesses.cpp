@@ -89,22 +89,28 @@ void __tsan_write_range(void* a, std::size_t) { note(a, kind::plain_store); }
     note(a, kind::rmw);                                                                          \
     return __atomic_compare_exchange_n(a, old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   }
-#define ATOMIC(bits, type)                                             \
-  type __tsan_atomic##bits##_load(const volatile type* a, int) {       \
-    note(a, kind::load);                                               \
-    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                       \
-  }                                                                    \
-  void __tsan_atomic##bits##_store(volatile type* a, type next, int) { \
-    note(a, kind::store);                                              \
-    __atomic_store_n(a, next, __ATOMIC_SEQ_CST);                       \
-  }                                                                    \
-  CHANGES(bits, type, exchange, __atomic_exchange_n)                   \
-  CHANGES(bits, type, fetch_add, __atomic_fetch_add)                   \
-  CHANGES(bits, type, fetch_sub, __atomic_fetch_sub)                   \
-  CHANGES(bits, type, fetch_and, __atomic_fetch_and)                   \
-  CHANGES(bits, type, fetch_or, __atomic_fetch_or)                     \
-  CHANGES(bits, type, fetch_xor, __atomic_fetch_xor)                   \
-  EXCHANGES(bits, type, strong)                                        \
+#define ATOMIC(bits, type)                                                                    \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* a, type old, type next, int, \
+                                                  int) {                                      \
+    note(a, kind::rmw);                                                                       \
+    __atomic_compare_exchange_n(a, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+    return old;                                                                               \
+  }                                                                                           \
+  type __tsan_atomic##bits##_load(const volatile type* a, int) {                              \
+    note(a, kind::load);                                                                      \
+    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                           \
+  void __tsan_atomic##bits##_store(volatile type* a, type next, int) {                        \
+    note(a, kind::store);                                                                     \
+    __atomic_store_n(a, next, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                           \
+  CHANGES(bits, type, exchange, __atomic_exchange_n)                                          \
+  CHANGES(bits, type, fetch_add, __atomic_fetch_add)                                          \
+  CHANGES(bits, type, fetch_sub, __atomic_fetch_sub)                                          \
+  CHANGES(bits, type, fetch_and, __atomic_fetch_and)                                          \
+  CHANGES(bits, type, fetch_or, __atomic_fetch_or)                                            \
+  CHANGES(bits, type, fetch_xor, __atomic_fetch_xor)                                          \
+  EXCHANGES(bits, type, strong)                                                               \
   EXCHANGES(bits, type, weak)
 ATOMIC(8, std::uint8_t)
 ATOMIC(16, std::uint16_t)

@@ -86,6 +86,8 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
         return [Reason(*_SAID_OF_C_LIBRARY[inside], CERTAIN)]
     if of_java := [*languagecauses.in_java(lock, results)]:
         return [*of_java, *_uneven(lock)]
+    if of_interpreter := languages.interpreter(lock["name"]):
+        return [languagecauses.of_interpreter(of_interpreter, lock, results)]
     if _is_of_signalers(lock):
         return [
             Reason(
@@ -96,8 +98,6 @@ def _of_what_ended(lock: dict, results: dict, facts: Facts | None, is_gate: bool
                 CERTAIN,
             )
         ]
-    if of_interpreter := languages.interpreter(lock["name"]):
-        return [languagecauses.of_interpreter(of_interpreter, lock, results)]
     without = [*preempted(lock, results)]
     by_code = [*beside_preemption(lock, results, facts)] if without else []
     besides = without if is_long_by_itself(lock) else []

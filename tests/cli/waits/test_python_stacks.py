@@ -7,7 +7,7 @@ import pytest
 from conftest import compile_c, run_cli
 from language_support import PYTHON
 
-from syncopate.records import languages, recordformat
+from syncopate.records import causes, languages, recordformat
 from syncopate.records.recordformat import CONDITION, MUTEX, Lock
 from syncopate.symbols.symbols import Frame
 
@@ -93,6 +93,21 @@ def test_mutexes_are_looked_at_only_where_an_interpreter_is():
         (1, languages.GIL),
         (2, languages.OF_SIGNALERS),
     ]
+
+
+@pytest.mark.parametrize("name", ["the GIL", "within the GIL", "within OCaml's master lock"])
+def test_who_signals_at_an_interpreters_condition_is_not_told_to_signal_less(name):
+    """The kernel sees where within it threads wait."""
+    frames = [{"function": "pthread_cond_signal", "module": "/usr/lib/libc.so.6"}]
+    lock = {
+        "name": name,
+        "waits": {"mutex": {}},
+        "waiters": [{"share": 1.0, "frames": frames}],
+        "hold": {"mean_ns": 100},
+    }
+    results = {"process": {"recorder": "kernel"}}
+    (reason,) = causes._of_what_ended(lock, results, None, is_gate=False)
+    assert reason.cause == "interpreter"
 
 
 # Threads that Python has not made come into it again and again: the interpreter's list of threads

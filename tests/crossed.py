@@ -2,8 +2,8 @@
 
 `@pytest.mark.crossed("compiler", "level", "kind")` names parameters of which all combinations are
 cases: each value of each stays, in as many cases as the longest of them has values.
-`@pytest.mark.sampled(3)`: of a test's cases, each third; which, differs between tests. Both mark
-the others as `long`.
+`@pytest.mark.sampled(3)`: of a test's cases, each third; which, differs between tests. With both,
+each third of what is left of the combinations. They mark the others as `long`.
 """
 
 import binascii
@@ -22,7 +22,8 @@ def pytest_collection_modifyitems(items):
             sampled[item.function].append(item)
     for of_function in crossed.values():
         _keep_each_value(of_function, of_function[0].get_closest_marker("crossed").args)
-    for function, of_function in sampled.items():
+    for function, cases in sampled.items():
+        of_function = [item for item in cases if not item.get_closest_marker("long")] or cases
         (every,) = of_function[0].get_closest_marker("sampled").args
         first = binascii.crc32(function.__qualname__.encode()) % min(every, len(of_function))
         _make_long(item for n, item in enumerate(of_function) if n % every != first)

@@ -61,7 +61,7 @@ def test_emulated(program, tmp_path):
     check_transactions(program, "emulated", tmp_path)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.skipif("simulated" not in BUILT, reason="no simulated machine in this build")
 @pytest.mark.parametrize("program", SIZES)
 def test_simulated(program, tmp_path):

@@ -186,7 +186,7 @@ TRANSACTIONAL = ("htm_10", "small_tm", "large_tm", "elided", "coarsened", "adapt
                  "whole", *PUBLISHED)  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("machine", BUILT)
 @pytest.mark.parametrize(
     ("program", "parameters"), ON_MACHINES, ids=lambda p: p if isinstance(p, str) else None

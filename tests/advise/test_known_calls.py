@@ -129,6 +129,7 @@ def sections(request, tmp_path_factory) -> dict[str, dict]:
     return {lock["name"].removeprefix("lock_"): lock for lock in locks}
 
 
+@pytest.mark.sampled(2)
 def test_calls_that_enter_the_kernel_are_seen(sections):
     unseen = {name for name in CALLS if sections[name]["calling"] != 1}
     assert unseen == set()

@@ -70,6 +70,7 @@ def cluster(tmp_path):
         yield made
 
 
+@pytest.mark.long
 def test_a_killed_worker_loses_and_doubles_nothing(build, tmp_path, cluster):
     address, workers = cluster
     build.hold(True)

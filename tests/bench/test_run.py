@@ -247,6 +247,7 @@ def test_the_undamaged_file_is_read(tmp_path):
     assert "is damaged" not in done.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

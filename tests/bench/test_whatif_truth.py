@@ -15,7 +15,7 @@ import whatif_truth
 EACH = 60  # sections of a thread: those that wait at conditions do after each 20th
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("truth", whatif_truth.PROGRAMS, ids=lambda each: each.name)
 def test_its_threads_go_on_with_many_locks(truth):
     program = os.path.join(os.environ["SYNCOPATE_BUILD_DIR"], whatif_truth.PROGRAM)

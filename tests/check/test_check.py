@@ -205,7 +205,7 @@ def every_check() -> list[str]:
     return [name for name in names if name != "mutants_check"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive(program: str, scenario: str) -> None:
     bounded = (program, scenario) in BOUNDED
@@ -270,7 +270,7 @@ def passed_when_calm() -> list[tuple[str, str]]:
     return [each for each in not_to_the_end() if each not in left_out]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("program", "scenario"), passed_when_calm())
 def test_primitive_when_calm(program: str, scenario: str) -> None:
     result = calm(program, scenario, ENOUGH_WHEN_CALM)
@@ -370,7 +370,7 @@ def of_short(program: str) -> list[tuple[str, str]]:
     return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("search", ["preemptions=2,executions=400", "random=1,executions=250"])
 @pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
@@ -395,6 +395,7 @@ def test_primitive_deeper(program: str, scenario: str) -> None:
     assert result["verdict"] in ("passed", "bounded"), result["output"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("program", "scenario"), of("mutants_check"))
 def test_mutant_is_caught(program: str, scenario: str) -> None:
     result = explore(program, scenario, ENOUGH)

@@ -146,6 +146,7 @@ def test_the_rest_is_pythons(programs, words):
     same(words, {}, programs)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "program"),
     [

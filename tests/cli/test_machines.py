@@ -269,6 +269,7 @@ def test_compile_errors_are_the_compilers(tools, tmp_path):
     assert not (tmp_path / "a.out").exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [

@@ -41,6 +41,7 @@ def record_again(words, record, program=("--", "touch", "began"), **others):
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, **others)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("until", ["there", "python"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_second_one_is_refused_until_the_first_has_ended(tmp_path, way, until):

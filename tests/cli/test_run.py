@@ -383,6 +383,7 @@ def test_what_waits_plainly_is_said_once(options):
         assert plainly == ([] if commits else [said]), lines
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [(), ("-v",)])
 @pytest.mark.parametrize("lock", OMP_LOCKS)
 def test_a_way_to_wait_that_is_set_and_that_nobody_follows_is_said_once(team, options, lock):

@@ -162,7 +162,7 @@ def hold(files: list[str]) -> None:
 COMMAND = paths.require("bin/syncopate")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("options", "what"),
     [

@@ -46,6 +46,7 @@ def start(*words, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(words, env=kept | variables, capture_output=True, timeout=SECONDS)
 
 
+@pytest.mark.sampled(2)
 def test_the_programs_variables_are_the_programs(command, tmp_path):
     """The command's packages are found beside its native parts, wherever these are."""
     elsewhere = tmp_path / "elsewhere"

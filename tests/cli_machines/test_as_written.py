@@ -119,6 +119,7 @@ USES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("compiler", "place", "use")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("place", PLACES)
@@ -152,7 +153,7 @@ int main() {
 """
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("compiler", ["gcc", "g++", "clang", "clang++"])
 @pytest.mark.parametrize(("name", "text"), [("program.c", IN_C), ("program.cpp", IN_CXX)])
 def test_a_compiler_by_either_name(name: str, text: str, compiler: str, tmp_path: Path) -> None:

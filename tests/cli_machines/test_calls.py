@@ -250,6 +250,7 @@ def test_every_function_that_keeps_something_is_known() -> None:
 INLINE = re.compile(r"extern\s+(?:__)?inline\b[^;{(]*?(\w+)\s*\([^;{]*\)\s*\{(.*?)\n\}", re.S)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("machine", ["simulated", "explored"])
 def test_what_headers_make_of_known_calls_is_known(machine):
     """Else a program that is optimized would go past the machine, which knows the calls' names."""
@@ -296,6 +297,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3"])
 def test_lines_of_an_own_pipe_come_under_every_compiler(tmp_path, compiler, level):

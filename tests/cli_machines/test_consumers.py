@@ -40,7 +40,7 @@ int main() {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("consumers", "each"), [(1, 2), (2, 1), (2, 2), (3, 1)])
 def test_executions_are_the_orders(consumers: int, each: int, tmp_path: Path) -> None:
     source = tmp_path / "consumers.cpp"

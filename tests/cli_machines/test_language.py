@@ -77,6 +77,7 @@ def explore(program: Path, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(
     ("name", "standard", "is_old"),

@@ -102,6 +102,7 @@ def programs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", REFUSED, ids=" ".join)
 @pytest.mark.parametrize("machine", sorted(INSTEAD))
 def test_it_is_refused(programs, machine, command):

@@ -102,6 +102,7 @@ def counter(request, tmp_path_factory):
     return program
 
 
+@pytest.mark.sampled(2)
 def test_program_is_an_ordinary_executable(counter):
     done = subprocess.run([counter, "3"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -185,6 +186,7 @@ def test_sweep_prints_a_row_for_each_value_however_many_run_at_a_time(counter):
     assert set(rows[2][1]) in ({"█"}, {"#"})  # as the locale is
 
 
+@pytest.mark.sampled(2)
 def test_sweep_draws_a_figure(counter, tmp_path):
     path = tmp_path / "counter.svg"
     sweep = ("--sweep", "threads=1,2,4", "--figure", path, counter, "{threads}")
@@ -399,6 +401,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("level", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("level", ["-O1", "-O3"])

@@ -217,6 +217,7 @@ def run(program: Path, *arguments: str, **variables: str) -> tuple[float, str]:
     return float(re.search(r"simulated time: ([\d.]+) s", first)[1]), "\n".join(more)
 
 
+@pytest.mark.long
 def test_much_that_was_not_seen_is_said(program):
     seconds, said = run(program)
     assert re.search(r"\d+ % of the program's own processor time, \d+ ms, passed in code", said)

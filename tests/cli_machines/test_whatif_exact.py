@@ -23,6 +23,7 @@ def test_ranges_hold_what_changes_bring() -> None:
     assert len(whatif_exact.wrong_way(rows)) <= 1  # equal lengths: see model-measured.md
 
 
+@pytest.mark.long
 def test_a_holder_that_sleeps_takes_no_processor() -> None:
     """Threads beyond the processors: locks for each part let sleeping sections go on together,
     computing ones not."""

@@ -10,6 +10,7 @@ LOCALES = [{"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOER
 NAMES = [b"a b.c", b"q'uo\"te.c", b"new\nline.c", "größe λ.c".encode(), b"latin\xf6.c"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("name", "environ")
 @pytest.mark.parametrize("environ", LOCALES, ids=str)
 @pytest.mark.parametrize("name", NAMES)
@@ -27,6 +28,7 @@ def test_sources_that_are_rewritten(tmp_path, name, environ):
         assert "__transaction_relaxed" in file.read()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", ["simulate --machines", "bench compare {files}/r.bench.json"])
 def test_our_own_signs_are_ascii_where_the_locale_is(files, tmp_path, words):
     """Names of others stay as they are."""

@@ -54,7 +54,7 @@ def complains(done: subprocess.CompletedProcess, what: str) -> None:
 # ---- what is printed ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", PRINTED)
 def test_standard_output_that_takes_nothing(files, tmp_path, text):
     with open("/dev/full", "wb") as full:
@@ -63,7 +63,7 @@ def test_standard_output_that_takes_nothing(files, tmp_path, text):
     complains(done, "cannot write the output: Bad file descriptor")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", PRINTED)
 def test_standard_output_that_nobody_reads(files, tmp_path, text):
     reading, writing = os.pipe()
@@ -110,7 +110,7 @@ FAILURES = {"full": full, "in the way": in_the_way, "dangling": dangling, "right
 MOVED = ("record --output", "dangling")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("option", "way"), [pair for pair in itertools.product(WRITTEN, FAILURES) if pair != MOVED]
 )
@@ -131,7 +131,7 @@ def test_file_that_cannot_be_written(files, tmp_path, option, way):
     assert left in ([], [b""]) or (row.is_folder and left == [row.name.encode()])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("option", [name for name, row in WRITTEN.items() if not row.is_folder])
 def test_pipe(files, tmp_path, option):
     """It stays one, with the rights that it has, and its reader gets all; or it is refused."""
@@ -169,7 +169,7 @@ def test_a_file_keeps_its_rights_and_what_it_was_where_the_new_one_fails(files, 
 # ---- the products' programs ---------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", ["list", "options", "probe", "calibrate", "--help", "--version"])
 def test_the_native_tool(what):
     command = [

@@ -139,6 +139,7 @@ def check(name: str, pairs: list[tuple[Point, dict]], machine: str = "") -> None
     assert not lines, "\n".join([f"{path} is not what this code gives:", *lines, again])
 
 
+@pytest.mark.sampled(6)
 @needs_optimized
 @pytest.mark.parametrize("name", DAILY)
 def test_committed_points_are_what_this_code_gives(name):

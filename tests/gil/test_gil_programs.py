@@ -58,7 +58,7 @@ class Run:
         return sum(point["transactions"] * point["length"] for point in points) / begun
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
 @pytest.mark.parametrize("program", SMALL)
 def test_results_are_those_of_the_plain_lock(machine, program):
@@ -157,6 +157,7 @@ def test_balanced_lengths_grow_again_when_the_conflicts_are_over():
     assert rises > 0
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", ["own", "shared"])
 def test_dynamic_comes_near_the_best_fixed_length(program):

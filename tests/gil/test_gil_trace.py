@@ -73,6 +73,7 @@ def test_no_trace_unless_asked(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("machine", ["", "emulated", "simulated"])
 @pytest.mark.parametrize("gil", ["gil", "htm:16", "paper", "balance"])
 def test_a_trace_plays_again(bank, machine, gil):
@@ -111,6 +112,7 @@ def load_compare():
     return module
 
 
+@pytest.mark.long
 def test_the_comparison_shows_every_way(bank):
     done = subprocess.run(
         [sys.executable, COMPARE, bank, "--programs", BUILD / "papers/workloads"],

@@ -71,6 +71,7 @@ def policy(folder, lock):
     return path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lock", ["mcs:park", "ticket:park", "clh:park", "tatas:yield"])
 def test_locks_change_again_and_again_and_still_exclude(subject, lock):
     done = syncopate("run", "--lock", lock, "--guard", subject,

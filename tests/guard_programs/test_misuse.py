@@ -269,6 +269,7 @@ def subject(build):
 PATIENCE = {"SYNCOPATE_GUARD_PATIENCE": "100"}  # ms; the waits above last a second
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lock", ["auto", "mcs:park"])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_reported_and_the_program_goes_on(subject, name, lock):
@@ -339,6 +340,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("optimized", ["-O0", "-O2"])
 def test_a_mistake_is_not_hidden_by_another_one_through_the_same_wrapper(build, optimized):
     program = build(f"wrapper{optimized}", THROUGH_A_WRAPPER, optimized)

@@ -29,6 +29,7 @@ def proteins(tmp_path_factory):
     return path
 
 
+@pytest.mark.sampled(2)
 @every_setting
 def test_graphicsmagick(settings, tmp_path):
     program = installed("gm", "graphicsmagick")
@@ -45,6 +46,7 @@ def test_graphicsmagick(settings, tmp_path):
     assert picture(True) == picture(False)
 
 
+@pytest.mark.sampled(2)
 @every_setting
 def test_clustalo(settings, proteins):
     program = installed("clustalo", "clustalo")
@@ -54,6 +56,7 @@ def test_clustalo(settings, proteins):
     assert aligned == run(command, False).stdout
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @every_setting
 def test_fasttree(settings, proteins):

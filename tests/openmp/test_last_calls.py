@@ -121,6 +121,7 @@ def test_these_calls_are_jumps(builds):
     assert exported() - jumps == {"GOMP_parallel_reductions"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_every_name_is_bound_to_us(builds, name):
     said = builds.run(builds.program(name, "-O2"), "bind", LD_DEBUG="bindings", LD_BIND_NOW="1")
@@ -132,11 +133,13 @@ def test_every_name_is_bound_to_us(builds, name):
     assert {bound[symbol] for symbol in ours} == {str(LIBRARY)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MODULES)
 def test_linked(builds, name):
     builds.run(builds.program(name, "-O2"))
 
 
+@pytest.mark.long
 def test_modules_of_libgomp_under_a_program_without_openmp(builds):
     # Each is closed before the next is opened.
     builds.run(builds.opener(), *(builds.module(name, "-O2") for name in OF_GNU))
@@ -146,6 +149,7 @@ def test_modules_of_libomp_under_a_program_without_openmp(builds):
     builds.run(builds.opener(), *(builds.module(name, "-O2") for name in ("kmpc", "clang")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("setting", ["defaults", pytest.param("neither", marks=pytest.mark.long)])
 def test_three_runtimes_in_one_process(builds, setting):
     one, two = (builds.module(name, "-O2") for name in ("gomp", "kmpc"))

@@ -191,6 +191,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("compiler", "kept"), [("gcc", ()), ("clang", ()), ("gcc", ("kept",))])
 def test_who_is_last_at_the_end_of_a_region_and_how_long_others_wait(tmp_path, compiler, kept):
     """The slowest thread is the one that starts it: the others wait, which are the run-time's, or
@@ -256,6 +257,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("compiler", "regions"), [("gcc", ""), ("gcc", "kept"), ("clang", "")])
 def test_what_ends_its_function_is_named_by_that_function(tmp_path, compiler, regions):
     """The compiler makes the last call a jump: the return address is another function's."""

@@ -47,6 +47,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("compiler", "flag", "lock")
 @pytest.mark.parametrize("lock", ["asymmetric", "ticket", "runtime"])
 @pytest.mark.parametrize("flag", ["-O0", "-O3"])

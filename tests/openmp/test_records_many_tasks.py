@@ -39,7 +39,7 @@ HOW = [("gcc", []), ("gcc", ["--omp-barrier", "runtime"]), ("clang", []),
        ("clang", ["--omp-barrier", "runtime"])]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("compiler", "options"), HOW)
 @pytest.mark.parametrize(("count", "is_told"), [(100, True), (700, False)])
 def test_waits_for_tasks_of_too_many_functions_are_said_to_be_missing(

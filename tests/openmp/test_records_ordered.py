@@ -81,7 +81,7 @@ OPTIONS = [(), ("--omp-barrier", "runtime"), ("--omp-regions", "kept")]
 
 
 # libomp's regions are never kept.
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("compiler", "options"),
     [("gcc", options) for options in OPTIONS] + [("clang", options) for options in OPTIONS[:2]],

@@ -122,6 +122,7 @@ def lasts(results, what):
     return [[n for n in found if n] for found in each if any(found)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("where", "how")
 @pytest.mark.parametrize("how", ["one", "rotates"])
 @pytest.mark.parametrize("where", ["barrier", "loop", "region"])
@@ -142,11 +143,13 @@ def test_who_is_planted_to_come_last_is_told(tmp_path, program, how, where):
     assert all(told in each["why"][0] for each in found)
 
 
+@pytest.mark.sampled(3)
 def test_of_a_dynamic_loop_each_end_has_one_who_is_last(tmp_path, program):
     results = report(tmp_path, program[1], "one", "dynamic")
     assert any(sum(each) == ROUNDS for each in lasts(results, "arrivals"))
 
 
+@pytest.mark.sampled(3)
 def test_where_a_call_does_not_tell_whether_it_is_a_barrier_nobody_is_said_to_be_last(
     tmp_path, program
 ):
@@ -158,6 +161,7 @@ def test_where_a_call_does_not_tell_whether_it_is_a_barrier_nobody_is_said_to_be
     assert all(sum(each) in (1, ROUNDS, 2 * ROUNDS) for each in counts), counts
 
 
+@pytest.mark.sampled(3)
 def test_where_one_need_not_come_nobody_is_said_to_be_last(tmp_path, program):
     """libomp's threads all come to each barrier before one that cancels has. What it does when one
     has, it mostly hangs in by itself, so that is libgomp's here."""
@@ -169,6 +173,7 @@ def test_where_one_need_not_come_nobody_is_said_to_be_last(tmp_path, program):
         assert [sum(each) for each in counts] == expected, counts
 
 
+@pytest.mark.sampled(3)
 def test_a_phase_with_tasks_is_not_said_to_be_uneven(tmp_path, program):
     results = report(tmp_path, program[1], "one", "tasks")
     assert any(sum(each) == ROUNDS for each in lasts(results, "arrivals"))

@@ -43,6 +43,7 @@ int main(int count, char** arguments) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("compiler", "regions")
 @pytest.mark.parametrize("regions", ["runtime", "kept"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -87,6 +88,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("compiler", "tasks"), [("gcc", "runtime"), ("gcc", "ours"), ("clang", "runtime")]
 )

@@ -138,6 +138,7 @@ def test_the_page_names_the_locks_that_fit_a_word():
 
 
 # A refused setting would leave its tests to the program's own runtime.
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "barrier", "lock", "wait"), settings_of_the_build())
 def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
     variables = {"BARRIER": barrier, "LOCK": lock}

@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 
+import pytest
 import servers
 from preloaded import ROOT, environment, installed, run, under_every_lock
 
@@ -49,6 +50,7 @@ def increment(port, count, failures):
             failures.append("replies to INCR do not increase")
 
 
+@pytest.mark.long
 @under_every_lock()
 def test_redis_with_io_threads(lock):
     client = installed("redis-benchmark", "redis-tools")

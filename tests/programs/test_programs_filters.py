@@ -23,7 +23,7 @@ def check_round_trip(lock, program, package, compress, decompress, text):
     assert packed == run(None, [path, *compress], stdin=text), "differs from a run without us"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @under_every_lock(quick=True)
 def test_xz(lock, text):
     compress = ["-T2", "-1", "--block-size=128KiB", "-c"]

@@ -19,6 +19,7 @@ INTERPRETED = {
 }
 
 
+@pytest.mark.sampled(2)
 @under_every_lock()
 @pytest.mark.parametrize("language", INTERPRETED)
 def test_interpreted_language(lock, language):

@@ -23,6 +23,7 @@ def check(lock, folder, stressor, bounds, *options):
     assert counts and int(counts[0]) >= bounds.get("operations", 1), lines
 
 
+@pytest.mark.sampled(3)
 @under_every_lock()
 @pytest.mark.parametrize(
     ("stressor", "bounds"),

@@ -21,6 +21,7 @@ def rewritten(tmp_path, text):
     return done.stderr.replace(f"{tmp_path}/", ""), (tmp_path / "out/a.c").read_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "other",
     [
@@ -53,6 +54,7 @@ def test_what_is_changed_through_a_pointer_may_be_changed_by_its_name(tmp_path):
     assert "__transaction_atomic { hits += (2); }" in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "other, why",
     [

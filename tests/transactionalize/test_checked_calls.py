@@ -63,6 +63,7 @@ def made(tmp_path: Path, program: str, *flags: str) -> dict:
     return json.loads((tmp_path / "j").read_text())["locks"]["m"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("program", "check")
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("program", [USED, WRAPPED], ids=["used", "wrapped"])
@@ -76,6 +77,7 @@ def test_macros_that_check_calls(tmp_path, program, check):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "check",
     [
@@ -99,7 +101,7 @@ TRIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", TRIES)
 @pytest.mark.parametrize("words", [False, True])
 def test_functions_that_return_what_a_try_says(tmp_path, form, words):
@@ -151,7 +153,7 @@ static void once(void) {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("push", "stay"),
     [

@@ -289,6 +289,7 @@ HERE
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.crossed("stays", "flags")
 @pytest.mark.parametrize("flags", [(), ("-w", "-Wno-incompatible-pointer-types")])
 @pytest.mark.parametrize("stays", ["", "struct tagged", "again_t"])

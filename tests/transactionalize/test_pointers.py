@@ -134,7 +134,7 @@ ALIASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("before, mutex, lock, becomes", ALIASES)
 def test_a_lock_is_one_through_any_pointer(tmp_path, before, mutex, lock, becomes):
     """Else some of its sections were transactions, and others would not know."""

@@ -73,7 +73,7 @@ def found(path: Path) -> set[str]:
             if f.kind != "understood"}  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("program", ["", *sorted(p.name for p in PROGRAMS.glob("*.c"))])
 def test_slices_have_the_paths_of_the_whole(tmp_path, program):
     """Whatever is left out, the same locks are followed by the same unlocks and returns."""
@@ -99,6 +99,7 @@ def long_function(statements: int) -> str:
     return f"void long_one(void) {{\n  int i;\n{(section + plain) * 6}}}\n"
 
 
+@pytest.mark.long
 def test_a_long_function_is_read_as_a_short_one(tmp_path):
     """Coccinelle would take minutes for the whole of it."""
     head = "#include <pthread.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nlong n, x;\n"

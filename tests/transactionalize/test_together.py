@@ -42,6 +42,7 @@ def test_item_locks_become_sections(tmp_path):
     assert done.stdout == locked
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("what", "by", "why"),
     [

@@ -9,7 +9,7 @@ import pytest
 from rewriting import PROGRAMS, one_line, rewrite, run, run_rewritten, transactionalize
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -88,6 +88,7 @@ def test_pipes_and_devices_are_not_read(tmp_path):
         assert f"{name}: it is {what}; name a plain file" in one_line(done)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["m.txt", "m.cpp", "m"])
 def test_what_is_no_c_by_its_name_is_listed_and_not_rewritten(tmp_path, name):
     """gcc would hand it to the linker without a word, or read it as another language."""
@@ -390,6 +391,7 @@ def test_arrays_with_values_and_mixed_declarations_are_declared_before_it(tmp_pa
     gives_the_same_in_transactions(tmp_path, ARRAYS, 8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "within",
     [
@@ -418,6 +420,7 @@ def test_no_variable_moves_to_where_its_name_means_another(tmp_path):
     assert "y, declared in line 7, means something else before" in done.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "before, within",
     [

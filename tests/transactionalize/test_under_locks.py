@@ -91,6 +91,7 @@ def test_right_answers_are_counted(tmp_path):
     assert all(count >= 800 and count % 200 == 0 for count in answered)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "fault", ("an older value", "a refusal", "a lost increment", "an end", "no start")
 )

@@ -180,6 +180,7 @@ void add(struct shared* s) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("sharing", "way", "stay"),
     [("PTHREAD_PROCESS_SHARED", "", {"lock", "quick"}),
@@ -285,6 +286,7 @@ def test_what_the_compiler_cannot_do(tmp_path):
     assert "transaction_" not in text.replace("__transaction_relaxed", "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("user_too", [False, True])
 def test_functions_of_a_librarys_users_may_take_its_locks(tmp_path, user_too):
     """A transaction that cannot be rolled back keeps all others from beginning, also one of who has

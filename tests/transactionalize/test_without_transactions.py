@@ -65,6 +65,7 @@ def listed(done: dict) -> dict[str, str]:
     return {f"{one['file']}: {one['what']}": one["why"] for one in done["not_done"]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", [["--atomic"], ["--relaxed"], ["--stage", "max"]])
 def test_a_file_without_locks_is_left_to_a_plain_compiler(tmp_path, options):
     done = made(tmp_path, {}, *options)
@@ -87,6 +88,7 @@ def test_a_file_without_locks_is_left_to_a_plain_compiler(tmp_path, options):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [["--atomic"], ["--atomic", "--words", "in_file"]])
 def test_locks_of_a_file_that_does_not_compile_so_stay(tmp_path, options):
     lock = """\

@@ -123,6 +123,7 @@ def run(subject, folder, policy, *options, environ=None):
     return syncopate("run", "-v", *options, "--policy", path, subject, environ=environ)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("default", ["auto", "futex", "tatas:spin", "mcs"])
 def test_each_lock_has_what_the_policy_says(subject, tmp_path, default):
     done = run(subject, tmp_path, POLICY, "--lock", default)

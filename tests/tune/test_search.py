@@ -115,7 +115,7 @@ class FailsLater:
         return 7.0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("runs", range(1, 90))
 def test_a_choice_that_fails_after_it_was_adopted_is_left_out(runs):
     """Not the program by itself, which never fails here; and it is not what is recommended."""
@@ -149,6 +149,7 @@ def explored(cost, hot=None, seed=1, **others):
     return outcome
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_better_lock_is_proved(seed):
     outcome = explored(by_default({"mcs": 8.0}), seed=seed)
@@ -159,6 +160,7 @@ def test_a_better_lock_is_proved(seed):
     assert outcome.verdict.ratio.high >= 0.8 * 0.95
 
 
+@pytest.mark.long
 def test_nothing_better_is_nothing_claimed():
     """With no difference at all, an interval of 95 % may err; over many seeds, rarely."""
     claims = 0

@@ -128,6 +128,7 @@ def test_a_program_without_waits_is_left_alone(tmp_path):
     assert done.stdout.startswith("nothing else was tried: locks cost 0.00 %")
 
 
+@pytest.mark.long
 def test_a_server_under_load(subject, tmp_path):
     done = tune(
         tmp_path, *METRIC, "--server", f"{subject} serve {{port}}",
@@ -239,6 +240,7 @@ def test_the_processors_are_those_that_the_search_may_use(monkeypatch):
     assert "measured on 1 processor, Linux" in verdict.comments(found, ["x"], [1.0])[0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [

@@ -9,15 +9,19 @@ import pytest
 
 class Item:
     def __init__(self, function, mark, *args, **params):
-        self.function, self.callspec, self.long = function, SimpleNamespace(params=params), False
-        self._mark, self._args = mark, args
+        self.function, self.callspec = function, SimpleNamespace(params=params)
+        self.marks = {mark: SimpleNamespace(args=args)}
+
+    @property
+    def long(self) -> bool:
+        return "long" in self.marks
 
     def get_closest_marker(self, name):
-        return SimpleNamespace(args=self._args) if name == self._mark else None
+        return self.marks.get(name)
 
     def add_marker(self, mark):
         assert mark.name == "long"
-        self.long = True
+        self.marks["long"] = mark
 
 
 def left_of(items, function) -> list[dict]:
@@ -66,3 +70,27 @@ def test_of_what_is_sampled_each_third_stays_and_one_at_least(cases):
         left = [each["case"] for each in left_of(items, function)]
         assert len(left) in (cases // 3, -(-cases // 3)) and left
         assert {later - earlier for earlier, later in itertools.pairwise(left)} <= {3}
+
+
+def test_of_what_is_crossed_and_sampled_some_of_what_is_crossed_stay():
+    values = {"what": range(6), "compiler": "gc", "how": "kl"}
+    items = [
+        Item(len, "crossed", *values, **dict(zip(values, each, strict=True)))
+        for each in itertools.product(*values.values())
+    ]
+    crossed.pytest_collection_modifyitems(items)
+    all_left = left_of(items, len)
+    for item in items:
+        item.marks.pop("long", None)
+        item.marks["sampled"] = SimpleNamespace(args=(3,))
+    crossed.pytest_collection_modifyitems(items)
+    left = left_of(items, len)
+    assert len(left) == 2 and all(each in all_left for each in left)
+
+
+def test_what_is_marked_long_by_itself_is_not_what_stays():
+    items = [Item(len, "sampled", 3, case=case) for case in range(4)]
+    for item in items[:3]:
+        item.add_marker(pytest.mark.long)
+    crossed.pytest_collection_modifyitems(items)
+    assert [each["case"] for each in left_of(items, len)] == [3]

@@ -179,6 +179,7 @@ BARE = [
 ARGUES = "// table.cpp -- a table.\n//\n// Memory order\n//   [Z]  is needed.\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("form", "name"),
     [(form, "table.cpp") for form in FORMS] + [(FORMS[5], f"table.{e}") for e in ("h", "c", "inc")],

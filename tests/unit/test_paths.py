@@ -56,6 +56,7 @@ def test_what_is_there(tmp_path: Path) -> None:
     assert check(tmp_path, {}) == [f"paths: {len(HOUSE)} files, all right"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [

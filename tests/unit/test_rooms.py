@@ -81,6 +81,7 @@ headers = ["map"]
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

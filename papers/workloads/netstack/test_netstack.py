@@ -80,14 +80,14 @@ def on_a_machine(name: str, machine: str, locking: str, expected: dict, stats: P
     assert (committed > 30) == locking.startswith("tsx")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @needs_simulated
 @pytest.mark.parametrize("locking", LOCKINGS)
 def test_simulated(locking, expected, tmp_path):
     on_a_machine("netferret", "simulated", locking, expected, tmp_path / "stats.json")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @needs_emulated
 @pytest.mark.parametrize("locking", ["mutex", "tsx.abort", "tsx.cond"])
 def test_emulated(locking, expected, tmp_path):

@@ -106,6 +106,7 @@ def test_bench_runs_software_transactions_on_the_simulated_machine(tmp_path):
     assert len({run["values"]["time"] for run in runs}) == 2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not HAS_SIMULATED, reason="the simulated machine is not built")
 @pytest.mark.parametrize(("name", "preset"), CASES)
 def test_software_transactions_on_the_simulated_machine(name, preset):

@@ -251,6 +251,7 @@ def test_memcached_says_the_same():
         play(server.port)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", [p for p in ("txcache", LAST) if p in BUILT])
 def test_cas_statistics_and_delayed_flush(program):
     with Cache(program) as server:

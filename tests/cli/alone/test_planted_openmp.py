@@ -60,6 +60,7 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
     assert 1 < found["gain_at_most"] <= 2 and found["lost_share"] >= 0.05
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @COMPILERS
 def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
@@ -79,6 +80,7 @@ def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     assert "work is unevenly split" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("compiler", "planted")
 @pytest.mark.parametrize("planted", ["BALANCED", "ONE_PROCESSOR", "NEIGHBORS", "LOCKED"])
 @COMPILERS

@@ -78,6 +78,7 @@ def test_each_call_counts_where_it_belongs(tmp_path, monkeypatch):
     assert set(parts) <= {*took, *libc, "running", "runnable", "unexplained"}, parts
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("does", "state"),
     [("flocked", "file_locks"), ("locked", "file_locks"), ("semaphores", "system_v"),

@@ -118,6 +118,7 @@ def test_a_wait_that_a_handler_interrupted_is_over(tmp_path):
     assert [each["kind"] for each in found["open_waits"]] in ([], ["join"])
 
 
+@pytest.mark.long
 @needs_kernel
 def test_what_all_threads_did_that_end_at_once_is_known(tmp_path):
     """A signal ends them together: each may be the last."""

@@ -128,6 +128,7 @@ int main(int count, char** words) {
 """
 
 
+@pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize("way", ["exit", "_exit", "exec", "abort"])
 def test_a_deadlock_of_a_process_that_ends_is_named(tmp_path, way):

@@ -308,6 +308,7 @@ def test_workers_of_the_kernel_are_no_threads_of_the_program(tmp_path):
     assert found["account"]["parts"].get("unexplained", 0) < 0.05 * found["account"]["total_ns"]
 
 
+@pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize(
     ("value", "options", "kept"),
@@ -383,6 +384,7 @@ int main(void) {
 """
 
 
+@pytest.mark.long
 @needs_kernel
 def test_threads_that_end_while_one_looks_at_them(tmp_path):
     """32,000 of them: of some, what /proc has is gone between opening and reading."""

@@ -34,7 +34,7 @@ def programs(tmp_path_factory):
     return programs_in(tmp_path_factory.mktemp("programs"))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @needs_kernel
 @pytest.mark.parametrize(
     ("kind", "way"),
@@ -58,6 +58,7 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize("kind", ["barrier", "mutex"])
@@ -86,6 +87,7 @@ def test_a_wait_that_a_stop_interrupts_goes_on(tmp_path):
     assert lock["in_vain"] == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["mutex", "rwlock"])
 @pytest.mark.parametrize("how", [(), pytest.param(("--kernel",), marks=needs_kernel)], ids=str)
 def test_who_waits_in_vain_takes_nothing(tmp_path, kind, how):
@@ -104,6 +106,7 @@ def test_who_waits_in_vain_takes_nothing(tmp_path, kind, how):
     assert lock["acquisitions"] == (got if how else 2 * rounds)
 
 
+@pytest.mark.long
 @needs_kernel
 def test_a_timer_ends_a_wait_whomever_it_interrupts(tmp_path):
     """Beside programs that take long to end, it is often one of these."""
@@ -231,6 +234,7 @@ def test_joins_are_known_without_stacks_and_names(tmp_path):
     assert objects.count("futex") <= 2 + 2  # the semaphores, and what ended while it was asked
 
 
+@pytest.mark.sampled(3)
 @needs_kernel
 @pytest.mark.parametrize("kind", ["mutex", "read", "write"])
 def test_who_lets_go_and_where(programs, tmp_path, kind):
@@ -282,6 +286,7 @@ def test_who_wakes_a_thread_that_is_on_its_way_to_sleep_is_known(tmp_path):
     assert holders.count(0) <= len(holders) / 100, f"of {len(holders)}, {holders.count(0)} unknown"
 
 
+@pytest.mark.sampled(3)
 @needs_kernel
 @pytest.mark.parametrize(
     ("plan", "kind"),

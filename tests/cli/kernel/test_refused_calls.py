@@ -49,6 +49,7 @@ def test_that_calls_are_refused(programs):
         assert done.stdout == f"-1 {errno.EPERM}\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["semaphore_lock", "tryrdlock", "spinlock"])
 def test_counts_and_builds_are_as_without(programs, tmp_path, kind):
     command = [programs / "every_wait", kind]

@@ -89,6 +89,7 @@ def built(source, tmp_path, *options):
     return compile_c(source, tmp_path / "program", "-g", "-pthread", *options)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [("-O2",), ("-O3",)], ids=" ".join)
 @pytest.mark.parametrize("source", [BY_NAME, BY_THE_KERNEL], ids=["by name", "by the kernel"])
 def test_the_report_says_that_it_has_not_seen_them(source, options, tmp_path):

@@ -98,7 +98,7 @@ def replaced_by_something_else(program) -> None:
     program.write_text("no program")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("becomes", [gone, stripped, rebuilt, replaced_by_something_else])
 def test_a_bundle_has_the_same_names_without_its_program(program, record, becomes):
     before = told(record)

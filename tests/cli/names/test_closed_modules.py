@@ -23,6 +23,7 @@ def built(folder, compiler="gcc", *flags) -> list:
     return [program, *libraries, libraries[0]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "made",
     [(), ("gcc", "-DLARGE=100000"), ("gcc", "-DLARGE=1000000"), ("clang", "-O3", "-DLARGE=70000")],

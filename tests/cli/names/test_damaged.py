@@ -28,6 +28,7 @@ def feed(folder: Path, first: int, last: int) -> None:
     assert {kind for kind, status in answers if status != "0"} >= KINDS - {"program"}, counts
 
 
+@pytest.mark.long
 def test_some_damaged_files(tmp_path):
     feed(tmp_path, 0, 150)
 

@@ -87,6 +87,7 @@ def report(program) -> dict:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("compiler", "flags")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize(
@@ -110,6 +111,7 @@ def test_members_are_named_from_every_form(tmp_path, compiler, flags):
     assert not found["notes"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_split_debug_information_that_is_gone_is_said_to_be(tmp_path, compiler):
     program = built(tmp_path, compiler, "-gsplit-dwarf")
@@ -200,6 +202,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_inlined_functions_are_named_with_their_scopes(tmp_path, compiler):
     """They have no symbol that says them: without, a wait of the C++ library's seems to be the

@@ -115,6 +115,7 @@ def rows(request, tmp_path_factory):
     return rows_of(tmp_path_factory.mktemp("program"), *request.param.split())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("option", ["-O1", "-O2"])
 def test_without_symbols_locks_are_told_apart_as_well(tmp_path, option):
     """By where functions begin, as unwind tables have it."""
@@ -130,6 +131,7 @@ def of(rows, word: str) -> list[int]:
     return sorted(members for name, members in rows if name.partition("(")[0] == word)
 
 
+@pytest.mark.sampled(2)
 def test_made_by_one_class_for_several(rows):
     for owner in ("Database::Database", "Errors::Errors"):
         assert of(rows, owner) == [1], rows
@@ -297,6 +299,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("debug", [True, False])
 def test_variables_of_one_name_in_two_files_are_two_locks(tmp_path, debug):
     """Each with its own numbers; told apart by where it is declared, else by where it lies."""

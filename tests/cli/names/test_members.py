@@ -194,6 +194,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
 @pytest.mark.parametrize(("compiler", "level"), [("g++", "-O2"), ("g++", "-O3"),
                                                  ("clang++", "-O2")])  # fmt: skip
@@ -265,6 +266,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
 @pytest.mark.parametrize(
     ("flags", "member"),
@@ -362,6 +364,7 @@ int main() {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not TOOLS, reason="syncopate-names or objdump is not there")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_members_of_a_class_that_is_described_beside_its_virtual_functions(tmp_path, compiler):

@@ -184,6 +184,7 @@ def mutexes(folder, source, *flags, status=0) -> list[dict]:
     return [each for each in found["locks"] if each["object"] == "mutex" and each["waited_ns"]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.crossed("level", "name")
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", ARRAYS)
@@ -206,13 +207,14 @@ def test_of_a_stripped_program_no_name_is_made_up(tmp_path):
     assert not row["member"] and not row["worst"]["called"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SINGLE)
 def test_the_lock_of_an_object_that_a_variable_points_to(tmp_path, name):
     (row,) = mutexes(tmp_path, SINGLE[name], "-O2", "-g")
     assert row["called"] == name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.crossed("level", "case")
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("case", NONE)

@@ -111,7 +111,7 @@ def test_what_waits_for_a_condition_is_no_lock(tmp_path, python):
         assert lock["lost_ns"] == 0 and lock["hold"] is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @every_python
 def test_asking_for_functions_changes_nothing(tmp_path, python):
     """Wherever locks are taken: not what a program does, its errors included, nor that it ends."""
@@ -124,7 +124,7 @@ def test_asking_for_functions_changes_nothing(tmp_path, python):
         assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @every_python
 def test_a_forked_child_names_them_in_its_own_record(tmp_path, python):
     run_cli(
@@ -265,7 +265,7 @@ def test_locks_whose_making_was_not_looked_at_have_names(tmp_path, python):
     assert not [lock["called"] for lock in of_python if "0x" in lock["called"]]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @every_python
 def test_processes_call_their_lock_by_one_name(tmp_path, python):
     """It is made by none of them, whichever way they begin: where they use it first."""
@@ -282,7 +282,7 @@ def test_processes_call_their_lock_by_one_name(tmp_path, python):
     assert {*names} == {"SemLock of work at processes.py:9"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @every_python
 @pytest.mark.parametrize("locked", [False, True])
 def test_who_waits_for_something_to_do_is_in_no_deadlock(tmp_path, python, locked):

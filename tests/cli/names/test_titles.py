@@ -38,6 +38,7 @@ int main(int count, char** words) {
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("redacted", [False, True])
 @pytest.mark.parametrize("how", [[], pytest.param(["--kernel"], marks=needs_kernel)])
 def test_what_processes_call_themselves(tmp_path, how, redacted):

@@ -84,6 +84,7 @@ def facts_of(folder, text: str, compiler: str, define: str) -> Facts:
     return facts
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("act", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize(("act", "only_read"), [("sum_from", 1.0), ("change", 0.0)])
@@ -92,6 +93,7 @@ def test_sections_that_write_to_their_own_frame_only_read(tmp_path, compiler, ac
     assert facts_of(tmp_path, LOOK_UPS, compiler, f"ACT={act}").only_read == only_read
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("counts", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("counts", [1, 0])

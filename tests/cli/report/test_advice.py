@@ -79,6 +79,7 @@ def test_one_thing_on_standard_output(record):
     assert run_cli("report", "--advice", "text", record).returncode == 2
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not REPLAY.exists(), reason="papers/workloads/replay.cpp is not built")
 def test_the_worst_lock_replayed_on_a_model(record):
     done = run_cli("report", record, "--predict", "small-2c", "--advice", "json")

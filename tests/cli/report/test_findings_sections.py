@@ -278,6 +278,7 @@ int main() {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("container", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("container", CONTAINERS)

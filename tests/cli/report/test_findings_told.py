@@ -440,6 +440,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("destroys", [0, 1])
 def test_counts_that_went_with_a_locks_memory_are_said_to_be_in_part(tmp_path, destroys):
     """A mutex on the stack, again and again at one address, which nobody destroys: what is known is

@@ -200,6 +200,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiler", ["gcc -O2", "gcc -O3", "clang -O2"])
 def test_a_childs_yields_are_where_it_yields(tmp_path, compiler):
     """At a place that its parent knew by a number of its own."""

@@ -70,7 +70,7 @@ def process_of(record) -> dict:
     return json.loads(run_cli("report", "--json", record).stdout)["records"][0]["process"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @two
 @both
 @pytest.mark.parametrize("others", [[], ["still there"]], ids=["joined", "alive"])

@@ -136,6 +136,7 @@ def test_reading_says_what_it_will_not_read(tmp_path):
                 read(str(tmp_path / name))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["fifo", "zero"])
 @pytest.mark.parametrize(
     "command",

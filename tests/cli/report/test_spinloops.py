@@ -96,7 +96,7 @@ WAYS = [("gcc", "-O1"), ("gcc", "-O2"), ("gcc", "-O3"), ("gcc", "-Os"), ("gcc", 
         ("clang", "-O1"), ("clang", "-O2"), ("clang", "-O3"), ("clang", "-O0")]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @needs_objdump
 @pytest.mark.parametrize(("compiler", "level"), WAYS)
 def test_loops_that_wait_for_memory_or_time_spin(tmp_path, compiler, level):
@@ -109,6 +109,7 @@ def test_loops_that_wait_for_memory_or_time_spin(tmp_path, compiler, level):
     assert quiet == ({"compares"} if level == "-O0" else set())
 
 
+@pytest.mark.sampled(3)
 @needs_objdump
 @pytest.mark.parametrize(("compiler", "level"), WAYS)
 def test_loops_that_work_do_not(tmp_path, compiler, level):
@@ -143,6 +144,7 @@ def test_pointers_in_the_register_of_frames_are_no_counters(tmp_path):
         assert not [each for each in at if spinloops.spinning(code, each)], name
 
 
+@pytest.mark.long
 @needs_objdump
 def test_small_loops_of_the_c_library_hardly_spin():
     """Code that nobody wrote for this: it walks through text and lists, and does not let time pass;

@@ -48,6 +48,7 @@ def reported(program, what, record, how=()) -> tuple[dict, str]:
     return found, " ".join(run_cli("report", record).stdout.split())
 
 
+@pytest.mark.sampled(2)
 @both
 @pytest.mark.crossed("how", "build", "what")
 @pytest.mark.parametrize("build", ["g++-O2", "clang++-O3"])
@@ -67,6 +68,7 @@ def test_locks_of_condition_variables(programs, tmp_path, how, build, what, name
     assert account.unseen(found) >= own[1] / found["thread_time_ns"]
 
 
+@pytest.mark.sampled(2)
 @both
 @pytest.mark.crossed("how", "build", "what")
 @pytest.mark.parametrize("build", ["g++-O3", "clang++-O2"])
@@ -89,6 +91,7 @@ $_->join for map { threads->create(\\&body) } 1 .. 4;
 """
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @both
 def test_perls_lock_of_a_shared_variable(tmp_path, how):
@@ -100,6 +103,7 @@ def test_perls_lock_of_a_shared_variable(tmp_path, how):
     assert any("shared.so" in lock["name"] for lock in rows), rows
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @both
 def test_threads_of_xz_wait_for_something_to_do(tmp_path, how):

@@ -215,6 +215,7 @@ def waited(condition, what: str) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_is_left_behind(files, tmp_path, name):
     ends_clean(files, tmp_path, name, signal.SIGTERM)
@@ -276,6 +277,7 @@ def test_a_process_that_runs_many_commands_has_no_thread_more_for_each():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_signal_at_any_call_of_a_pool_leaves_no_file(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", ANYWHERE, str(ROOT), str(tmp_path)],

@@ -43,7 +43,7 @@ def waits_of(found: dict) -> dict[str, dict]:
             for lock in found["locks"] for kind, waits in lock["waits"].items()}  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("plan", "kind", "lock", "section"),
     [
@@ -449,7 +449,7 @@ int main(int, char** argv) {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("plan", "kind", "name"),
     [("meet", "futex", "meet_here"), ("hold", "futex_lock", "permits")],

@@ -57,6 +57,7 @@ def is_javas(found: dict, kind: str, said: str) -> None:
     assert block["holder"].startswith("the-holder/")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", JAVAS)
 def test_java(java, tmp_path, kind):
     found, said = recorded([*java, kind], tmp_path / "r", LIBRARY)
@@ -127,7 +128,7 @@ public class Permits {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("permits", [1, 2, 0])
 def test_a_semaphore_of_javas_that_its_takers_release_is_a_lock(tmp_path, permits):
     """With one permit, or two for three threads; not where a thread releases that takes none, also
@@ -170,6 +171,7 @@ public class Virtual {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not newer_java(), reason="no Java 21 or later in /usr/lib/jvm")
 @pytest.mark.parametrize("kind", ["ofVirtual", "ofPlatform"])
 def test_virtual_threads_are_said_not_to_be_seen(tmp_path, kind):
@@ -342,7 +344,7 @@ def roles(vm):
     return run
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @VMS
 @pytest.mark.parametrize(
     ("kind", "name", "wanted"),
@@ -366,6 +368,7 @@ def test_what_a_wait_is_for_is_not_told_by_names_around_it(
         assert waits["join"]["total_ns"] > 150 * 10**6
 
 
+@pytest.mark.sampled(2)
 @VMS
 @pytest.mark.parametrize(
     ("kind", "lets_go"),

@@ -195,6 +195,7 @@ def edges_by_the_vm(java, process: int) -> set[tuple[str, str | None]]:
     return {(thread, owners.get(wanted)) for thread, wanted in waits.items()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("seed", "newer")
 @VMS
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -227,6 +228,7 @@ def test_a_vm_without_management_says_what_is_not_seen(before, tmp_path, newer):
     assert "waited for a monitor (synchronized) before the recording are not seen" in note
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @VMS
 def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tmp_path, newer):
@@ -242,6 +244,7 @@ def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tm
         assert sum(each["waits"].get("mutex", {}).get("count", 0) for each in found["locks"]) > 50
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @VMS
 def test_a_vm_is_recorded_again_and_again_while_threads_come_and_go(before, tmp_path, newer):

@@ -207,6 +207,7 @@ OF_TOKIO = "must be called from the context of a Tokio 1.x runtime"
 OF_HASKELL = "RTS options may also be specified using the GHCRTS environment variable."
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("said", "name", "tasks", "seen_by"),
     [
@@ -311,6 +312,7 @@ def test_locks_of_pythons_multiprocessing(tmp_path, does, place):
     assert any("while it is empty: then nothing is lost" in note for note in found["notes"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("does", "kind"), [(READS, "condition"), (USES, "join")])
 def test_what_stands_for_a_signal_has_no_holders(tmp_path, does, kind):
     """Between the wait for a semaphore, or a thread's end, and what others post nobody holds it."""
@@ -405,6 +407,7 @@ def advised_as_interpreters(found: dict, language: str) -> None:
     assert not [lock["called"] for lock in found["locks"] if lock["called"].startswith(of_it)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("level", "how")
 @both
 @pytest.mark.parametrize("level", ["-O2", "-O3"])

@@ -96,7 +96,7 @@ def report(record) -> dict:
     return json.loads(done.stdout)["records"][0]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("plan", "number"),
     [
@@ -226,6 +226,7 @@ int main(int count, char** words) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("plan", "status"), [("killed", -signal.SIGKILL), ("ends", 0)])
 def test_of_a_killed_program_it_is_known_what_its_threads_did(tmp_path, plan, status):
     """The kernel's counts go with it; `record` has looked at them before, and what passed since is

@@ -72,7 +72,7 @@ def check(uses: list[Use], folder, ending: int) -> None:
             assert sum(waits) * record.ns_per_tick <= use.ns * CLOCKS, use
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize(
     "seed", [pytest.param(n, marks=() if n < SHORT else pytest.mark.long) for n in range(LONG)]

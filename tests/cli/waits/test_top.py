@@ -110,6 +110,7 @@ int main(void) {
 """
 
 
+@pytest.mark.long
 def test_what_is_taken_is_counted_to_the_last_time(tmp_path):
     program = compile_c(ON_DEMAND, tmp_path / "on_demand", "-pthread", "-g")
     record = tmp_path / "r"

@@ -52,6 +52,7 @@ def report(path, *options):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_report_tells_of_the_runs(tmp_path):
     run(BUILD / "emulated_openmp_ahead", SYNCOPATE_RECORD=str(tmp_path / "ahead.rec"))
     found = {}

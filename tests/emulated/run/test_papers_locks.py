@@ -50,7 +50,7 @@ def total(locks, part, *names):
     return sum(each[names[-1]] for each in counts)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("lock", AHEAD)
 def test_waiters_run_ahead(tmp_path, lock):
     locks, text = record(tmp_path, "--lock", lock)

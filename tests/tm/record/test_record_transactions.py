@@ -56,7 +56,7 @@ def seen(counts):
     return {name: count for name, count in counts.items() if count}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
 def test_commits_and_sizes(sites_of, algorithm):
     count, total, given_up = sites_of(algorithm, "commits", "count-up", "sum-table", "give-up")
@@ -74,6 +74,7 @@ def test_commits_and_sizes(sites_of, algorithm):
     assert given_up["wasted_ns"] > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", OPTIMISTIC)
 def test_conflict_names_the_address_and_the_winner(sites_of, algorithm):
     what = "conflict commit-waits" if algorithm == "tl2" else "conflict"
@@ -107,6 +108,7 @@ def test_one_of_two_loses_to_the_other(sites_of, algorithm):
         assert bool(named) == bool(loser["retries"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
 def test_unsafe_calls_switch_in_flight(sites_of, algorithm):
     by_name, by_pointer = sites_of(algorithm, "unsafe", "unsafe-by-name", "unsafe-by-pointer")
@@ -142,6 +144,7 @@ def test_unsafe_on_every_path_begins_alone(sites_of, algorithm):
     assert site["alone_ns"] == site["run_ns"] > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", ["norec", "eager_norec", "lazy", "encounter_time"])
 def test_who_fails_too_often_runs_alone(sites_of, algorithm):
     """Its retries are those until then; each is a conflict that the other site won."""

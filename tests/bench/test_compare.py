@@ -60,6 +60,7 @@ def test_ratios():
     assert str(ratios.ratio_of_medians([1], [0])) == "-"
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("ratio", "fewest"),

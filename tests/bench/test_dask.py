@@ -102,6 +102,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(build, tmp_path, cluster):
     assert len(build.calls()) == before
 
 
+@pytest.mark.long
 def test_a_worker_that_cannot_import_us_says_so(build, tmp_path):
     out = tmp_path / "out.json"
     words = run_words(build, out, "--variant", "tatas", "--threads", "1", "--repeat", 1)

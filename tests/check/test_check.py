@@ -310,7 +310,7 @@ def test_names_of_bounded_scenarios() -> None:
 ORDERED_TASKS = ("task_wait_check", "wait_for_ordered")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("program", "scenario"),
     [

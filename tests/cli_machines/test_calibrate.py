@@ -59,6 +59,7 @@ def origins(text: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_is_called_measured_that_was_not() -> None:
     """One processor measures no pairs. Of each line: is it another one where that is missing?"""
     done = calibrate("--seconds", "0.01", "--print")

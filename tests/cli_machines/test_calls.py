@@ -210,6 +210,7 @@ def exported(library: Path = LIBRARY) -> set[str]:
     return {line.split()[-1].split("@")[0] for line in said.splitlines()}
 
 
+@pytest.mark.long
 def test_every_function_that_writes_is_known() -> None:
     declared = functions_that_write()
     # As a reader of headers would say it: this one sees what it looks for.
@@ -219,6 +220,7 @@ def test_every_function_that_writes_is_known() -> None:
     assert not unknown, f"neither known nor reasoned away: {sorted(unknown)}"
 
 
+@pytest.mark.long
 def test_rare_functions_are_named_by_the_verdict() -> None:
     declared = {n for n in functions_that_write() if str(reason_of(n)).startswith("not seen: rare")}
     assert "strfmon" in declared

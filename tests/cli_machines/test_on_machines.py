@@ -323,6 +323,7 @@ def test_mutation_of_a_program(tmp_path):
     assert done.returncode == (1 if survived else 0)
 
 
+@pytest.mark.long
 def test_check_of_a_loop_without_accesses(tmp_path):
     text = """#include <atomic>
 std::atomic<int> stored{3};

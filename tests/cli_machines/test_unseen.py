@@ -225,6 +225,7 @@ def test_much_that_was_not_seen_is_said(program):
     assert seconds < 0.01
 
 
+@pytest.mark.long
 def test_charged_as_measured(program):
     seconds, said = run(program, SYNCOPATE_CHARGE_NATIVE="1")
     charged = float(re.search(r"([\d.]+) ms were native code of libraries, charged", said)[1])

@@ -261,6 +261,7 @@ def of_cpp_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(source, "gcc", "-O1", folder / "out")
 
 
+@pytest.mark.long
 def test_what_the_cpp_library_has_compiled(of_cpp_library: Path, tmp_path: Path) -> None:
     """Memory resources, and streams with and without C's: races, and each execution's input."""
     text = tmp_path / "input.txt"

@@ -96,7 +96,7 @@ def test_what_compilers_show(compiler: str, tmp_path: Path) -> None:
         assert f"explored: {how}" in said, f"{name}: {said}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.crossed("source", "compiler")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def gains(record: Path, lock: str, what: str) -> dict[tuple[str, int], float]:
     return {(answer["what"], answer["threads"]): answer["gain"] for answer in answers}
 
 
+@pytest.mark.long
 def test_gains_of_known_use(tmp_path):
     """Four threads with sections of 4 us, and 1 us of work between two of them."""
     sections, hold = 400, 4_000

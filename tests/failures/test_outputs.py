@@ -131,7 +131,7 @@ def test_file_that_cannot_be_written(files, tmp_path, option, way):
     assert left in ([], [b""]) or (row.is_folder and left == [row.name.encode()])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("option", [name for name, row in WRITTEN.items() if not row.is_folder])
 def test_pipe(files, tmp_path, option):
     """It stays one, with the rights that it has, and its reader gets all; or it is refused."""

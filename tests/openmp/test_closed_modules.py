@@ -91,6 +91,7 @@ def builds(tmp_path_factory):
     return Builds(tmp_path_factory.mktemp("closed_modules"))
 
 
+@pytest.mark.long
 def test_closed_modules_go_without_us(builds):
     """Where the runtime stays, as LLVM's does by itself: libgomp goes, under its own threads."""
     files = {name: [builds.module(name, version) for version in (1, 2)] for name in COMPILERS}

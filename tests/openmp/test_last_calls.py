@@ -133,7 +133,7 @@ def test_every_name_is_bound_to_us(builds, name):
     assert {bound[symbol] for symbol in ours} == {str(LIBRARY)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", MODULES)
 def test_linked(builds, name):
     builds.run(builds.program(name, "-O2"))

@@ -444,6 +444,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.crossed("cancel", "barrier")
 @pytest.mark.parametrize("barrier", ["auto", "runtime"])
 @pytest.mark.parametrize("cancel", ["false", "true"])

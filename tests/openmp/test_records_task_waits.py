@@ -142,7 +142,7 @@ def recorded(folder, program, options, *arguments):
     return results, run_cli("report", record).stdout, idle, delayed
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.crossed("programs", "compiler", "how")
 @pytest.mark.parametrize(("compiler", "options"), HOW)
 @pytest.mark.parametrize("how", ["waits", "groups", "depends", "loops", "meets", "ends"])

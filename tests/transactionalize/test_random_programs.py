@@ -48,7 +48,7 @@ def same_after(tmp_path, text: str, way: list[str]) -> str:
     return source.read_text()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_sections_do_what_they_did(tmp_path, seed):
     way = WAYS[seed % len(WAYS)]

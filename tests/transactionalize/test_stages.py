@@ -64,6 +64,7 @@ def function_at(line: int) -> str:
     )
 
 
+@pytest.mark.long
 def test_each_stage_frees_its_own(stages):
     _, said, _ = stages
     for number, stage in enumerate(STAGES):

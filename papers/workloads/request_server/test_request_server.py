@@ -83,6 +83,7 @@ def test_without_elision(measure, checksum):
     assert sums == {"commits": 0, "fell_back": 0, "called": set()}
 
 
+@pytest.mark.sampled(2)
 @emulated_only
 @pytest.mark.parametrize("transport", ["unix", "tcp"])
 def test_elision_changes_nothing_but_commits(measure, transport, checksum):

@@ -177,6 +177,7 @@ def test_the_kernels_view_tells_what_every_hold_calls(disk, name):
     assert found["do"][0].startswith(do)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CONTROLS)
 def test_where_nothing_is_to_be_done_nothing_is_advised(tmp_path, name):
     program = built(name, tmp_path, GCC)

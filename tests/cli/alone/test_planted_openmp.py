@@ -80,7 +80,7 @@ def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     assert "work is unevenly split" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.crossed("compiler", "planted")
 @pytest.mark.parametrize("planted", ["BALANCED", "ONE_PROCESSOR", "NEIGHBORS", "LOCKED"])
 @COMPILERS

@@ -173,6 +173,7 @@ def test_arguments_are_left_out_of_a_bundle(record):
     assert told(packed)["process"]["command"][1:] == ["(arguments left out)"]
 
 
+@pytest.mark.long
 def test_a_bundle_goes_to_devices_and_pipes_as_any_output(tmp_path, record):
     """A device says that it can be moved about in, and cannot: "record --bundle /dev/null", too."""
     done = run_cli("report", record, "--bundle", "/dev/null")

@@ -124,6 +124,7 @@ def test_waits_that_holds_do_not_make_are_not_replayed(tmp_path, cause):
     assert advice["predictions"] == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not REPLAY.exists(), reason="papers/workloads/replay.cpp is not built")
 def test_of_a_lock_within_another_no_parts_are_predicted(tmp_path):
     """Who holds the outer one keeps the others from them."""

@@ -278,7 +278,7 @@ int main() {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.crossed("container", "compiler")
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -398,6 +398,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_a_message_where_something_fails_is_not_what_a_lock_is_held_for(tmp_path, compiler):
     program = compile_c(COMPLAINS, tmp_path / "x", "-O2", "-g", "-pthread", compiler=compiler)

@@ -81,6 +81,7 @@ def counting(folder):
         assert process.wait(timeout=SECONDS) == 0
 
 
+@pytest.mark.long
 def test_elision_is_switched_while_the_program_runs(counting):
     assert counting.elided_among_next(400) > 0
     assert counting.switch() == "auto"

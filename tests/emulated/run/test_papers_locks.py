@@ -108,6 +108,7 @@ def test_a_policy_names_them_for_single_locks(tmp_path):
     assert not [name for name, lock in locks.items() if lock["speculation"] and name != "plain"]
 
 
+@pytest.mark.long
 def test_what_does_not_pay_is_left_out(tmp_path):
     """Under some lock some trial was lost, or else none was: what was left out says which."""
     locks, text = record(tmp_path, "--lock", "speculative_tatas", how=("3000",))

@@ -17,6 +17,8 @@ LOADERS = {
     "SourceFile" + "Loader", "load_" + "module", "resolve_" + "name",
 }  # fmt: skip
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+LOADING = (ast.Import, ast.ImportFrom, ast.Call)
+LOOKED_AT = (*LOADING, ast.Name, ast.Attribute, ast.Constant, ast.Expr)
 # An import in a program that a shell script has in it.
 IN_SHELL = re.compile(r"^\s*(?:from\s+[\w.]+\s+import\s+\w[\w, ]*|import\s+\w[\w., ]*)$")
 
@@ -66,10 +68,11 @@ class Imports:
             self.house.find(f"{path}:{error.lineno}: cannot be read: {error.msg}")
             return
         arrows = self.arrows.setdefault(path, {})
-        known = _docstrings(tree)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, LOOKED_AT)]
+        known = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # texts by themselves
         deferred = _deferred(tree) if "TYPE_CHECKING" in text else set()
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+        for node in nodes:
+            if not isinstance(node, LOADING):
                 self._check_mention(path, node, known)
                 continue
             place = f"{path}:{node.lineno}"
@@ -107,7 +110,7 @@ class Imports:
             known.add(id(node.value))  # a part of this one
         if id(node) in known:
             return
-        name = _dotted(node) or (node.value if isinstance(node, ast.Constant) else None)
+        name = node.value if isinstance(node, ast.Constant) else _dotted(node)
         if not isinstance(name, str):
             return
         place, text = f"{path}:{node.lineno}", isinstance(node, ast.Constant)
@@ -177,11 +180,6 @@ class Imports:
 
         for path in self.arrows:
             visit(path, ())
-
-
-def _docstrings(tree: ast.Module) -> set[int]:
-    """Texts that stand for themselves."""
-    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
 def _dotted(node: ast.AST) -> str | None:

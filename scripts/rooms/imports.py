@@ -69,7 +69,7 @@ class Imports:
             return
         arrows = self.arrows.setdefault(path, {})
         nodes = [node for node in ast.walk(tree) if isinstance(node, LOOKED_AT)]
-        known = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # texts by themselves
+        known = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}  # mere texts
         deferred = _deferred(tree) if "TYPE_CHECKING" in text else set()
         for node in nodes:
             if not isinstance(node, LOADING):

@@ -79,6 +79,7 @@ def test_small_runs(program):
     measured(program, "--preset", "small")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "program",
     [pytest.param(name, marks=[] if name in FIRST else [pytest.mark.long]) for name in SIZED],

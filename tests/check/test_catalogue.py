@@ -46,7 +46,7 @@ def locks() -> list:
     return [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in names]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("lock", locks())
 def test_three_threads_as_users_check_them(lock: str) -> None:
     too_many = lock in TOO_MANY

@@ -205,7 +205,7 @@ def every_check() -> list[str]:
     return [name for name in names if name != "mutants_check"]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive(program: str, scenario: str) -> None:
     bounded = (program, scenario) in BOUNDED
@@ -370,7 +370,7 @@ def of_short(program: str) -> list[tuple[str, str]]:
     return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("search", ["preemptions=2,executions=400", "random=1,executions=250"])
 @pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)

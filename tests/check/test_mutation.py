@@ -57,7 +57,7 @@ def by_target() -> dict[str, list[checkset.Scenario]]:
 SCENARIOS = by_target()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "target",
     [

@@ -65,6 +65,7 @@ def without_machines(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("lacks", "words"),
     [
@@ -140,6 +141,7 @@ def test_zsh_reads_its_file(tmp_path):
         assert "'--lock[which lock, and how it waits" in file.read()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", __main__.COMMANDS)
 def test_help_pages_say_the_same_everywhere(tmp_path, command):
     """Packages have manual pages and completions that were made of them on another machine."""

@@ -102,7 +102,7 @@ def programs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", REFUSED, ids=" ".join)
 @pytest.mark.parametrize("machine", sorted(INSTEAD))
 def test_it_is_refused(programs, machine, command):
@@ -123,6 +123,7 @@ def test_who_compiled_it_does_not_matter(programs):
         assert syncopate("run", "--lock", "mcs", "--", *shell, folder=programs) == alone
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", LEAVING, ids=" ".join)
 @pytest.mark.parametrize("machine", sorted(INSTEAD))
 def test_a_child_says_what_it_says_alone(programs, machine, how):

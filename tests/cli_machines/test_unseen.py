@@ -233,6 +233,7 @@ def test_charged_as_measured(program):
     assert seconds > charged / 1000
 
 
+@pytest.mark.long
 def test_a_program_that_was_seen_is_left_alone(program):
     assert run(program, "seen")[1] == ""
 

@@ -83,6 +83,7 @@ def test_every_program_has_a_verdict() -> None:
     assert listed == {(source, name) for source, name, _, _ in rows()}
 
 
+@pytest.mark.long
 def test_verdicts_of_programs_in_c(tmp_path: Path) -> None:
     program = compiled("posix.c", "gcc", "-O2", tmp_path)
     wrong = wrong_ones(program, "posix.c", "jobs=1")

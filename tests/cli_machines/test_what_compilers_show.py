@@ -185,6 +185,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.crossed("compiler", "level", "assembly")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

@@ -32,7 +32,7 @@ def run(program: str, *arguments: str, machine: str = "haswell-4c8t") -> str:
     return done.stdout
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("machine", ["haswell-4c8t", "broadwell-2x18"])
 @pytest.mark.parametrize(
     ("program", "scenario"), [(p, scenario) for p in CHECKED for scenario in run(p).split()]

@@ -54,7 +54,7 @@ def complains(done: subprocess.CompletedProcess, what: str) -> None:
 # ---- what is printed ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", PRINTED)
 def test_standard_output_that_takes_nothing(files, tmp_path, text):
     with open("/dev/full", "wb") as full:
@@ -110,7 +110,7 @@ FAILURES = {"full": full, "in the way": in_the_way, "dangling": dangling, "right
 MOVED = ("record --output", "dangling")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("option", "way"), [pair for pair in itertools.product(WRITTEN, FAILURES) if pair != MOVED]
 )

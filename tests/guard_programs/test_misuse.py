@@ -269,7 +269,7 @@ def subject(build):
 PATIENCE = {"SYNCOPATE_GUARD_PATIENCE": "100"}  # ms; the waits above last a second
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lock", ["auto", "mcs:park"])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_reported_and_the_program_goes_on(subject, name, lock):

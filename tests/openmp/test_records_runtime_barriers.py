@@ -122,7 +122,7 @@ def lasts(results, what):
     return [[n for n in found if n] for found in each if any(found)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.crossed("where", "how")
 @pytest.mark.parametrize("how", ["one", "rotates"])
 @pytest.mark.parametrize("where", ["barrier", "loop", "region"])

@@ -63,7 +63,7 @@ def made(tmp_path: Path, program: str, *flags: str) -> dict:
     return json.loads((tmp_path / "j").read_text())["locks"]["m"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.crossed("program", "check")
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("program", [USED, WRAPPED], ids=["used", "wrapped"])

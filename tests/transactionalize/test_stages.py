@@ -81,6 +81,7 @@ def test_each_stage_frees_its_own(stages):
     assert {one["kind"] for one in said["ip-oncommit"]["transactions"]} == {"atomic"}
 
 
+@pytest.mark.long
 def test_why_they_run_alone_is_named(stages):
     _, said, text = stages
     by_stage = {
@@ -97,7 +98,7 @@ def test_why_they_run_alone_is_named(stages):
     assert re.search(r"ip-oncommit: 8 transactions, 8 atomic; 0 begin alone, 0 may have", text)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stage", STAGES)
 def test_stages_run_alike(stages, tmp_path, stage):
     folder, _, _ = stages

@@ -34,6 +34,7 @@ def test_no_warning(room: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "room",
     [pytest.param(room, marks=[] if room == "machine" else pytest.mark.long) for room in EACH],

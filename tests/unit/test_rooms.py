@@ -210,6 +210,7 @@ LINKS = [
 ]
 
 
+@pytest.mark.long
 def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
     links, commands = built / "build.ninja", built / "compile_commands.json"
     before = [path.read_text(encoding="utf-8") for path in (links, commands)]

@@ -43,7 +43,7 @@ def measure(program, *words):
     return result
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("program", SIZES)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("preset", ["lua", "small"])

@@ -119,7 +119,7 @@ CAUSES = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @emulated_only
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_is_counted_and_harmless(measure, cause, checksum_of_few):

@@ -355,6 +355,7 @@ def settings(tmp_path: Path, programs: Path) -> argparse.Namespace:
     )  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not TRANSACTIONS_BUILT, reason="the compiler has no -fgnu-tm")
 @pytest.mark.parametrize("made", [gcc_tm_fig9.FIGURE, gcc_tm_fig11.FIGURE], ids=lambda f: f.name)
 def test_figures_and_tables(made, tmp_path):

@@ -143,7 +143,7 @@ def first_finding(program: Path, wanted: str, run=recorded) -> dict:
     pytest.skip(f"in each of {ATTEMPTS} runs other programs had the processors: {', '.join(loads)}")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "compiler"),
     [(name, GCC) for name in PLANTED] + [(name, CLANG) for name in BY_CLANG],

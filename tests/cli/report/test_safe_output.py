@@ -204,6 +204,7 @@ def test_a_file_that_is_no_policy_is_told_what_one_has(tmp_path):
     )
 
 
+@pytest.mark.long
 def test_synopses_of_the_manual_pages_are_whole(tmp_path):
     command = tmp_path / "syncopate"
     words = " ".join(f"'{word}'" for word in COMMAND)
@@ -262,6 +263,7 @@ def test_a_word_that_is_to_be_typed_is_that_word(name):
     assert by_a_shell(typed_file(name)) == [os.fsencode(file)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES[:-1], ids=ascii)
 def test_the_command_that_reads_a_record_can_be_typed(tmp_path, name):
     done = run_cli("record", "-o", name, "--", "sh", "-c", "(sleep 0.01); :", cwd=tmp_path)

@@ -48,7 +48,7 @@ def reported(program, what, record, how=()) -> tuple[dict, str]:
     return found, " ".join(run_cli("report", record).stdout.split())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @both
 @pytest.mark.crossed("how", "build", "what")
 @pytest.mark.parametrize("build", ["g++-O2", "clang++-O3"])

@@ -57,7 +57,7 @@ def is_javas(found: dict, kind: str, said: str) -> None:
     assert block["holder"].startswith("the-holder/")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", JAVAS)
 def test_java(java, tmp_path, kind):
     found, said = recorded([*java, kind], tmp_path / "r", LIBRARY)
@@ -344,7 +344,7 @@ def roles(vm):
     return run
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @VMS
 @pytest.mark.parametrize(
     ("kind", "name", "wanted"),

@@ -84,6 +84,7 @@ def send(process, text: str) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @VMS
 def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(

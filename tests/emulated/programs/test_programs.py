@@ -92,6 +92,7 @@ def test_elision_is_switched_while_the_program_runs(counting):
     assert counting.switch() == "auto"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("elide", ["always", "off"])
 @pytest.mark.parametrize("injection", ["seed=1", "abort_at=30", "spurious=100000"])
 def test_a_library_that_is_not_instrumented_keeps_its_locks(folder, elide, injection):

@@ -31,7 +31,8 @@ def version_of(python: str) -> tuple[str, tuple[int, ...]] | None:
 def all_pythons() -> dict[str, tuple[int, ...]]:
     names = [f"python3.{minor}" for minor in range(9, 20)]
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    others = [*filter(None, map(shutil.which, names)), *sorted(kept.glob("3.*/bin/python3"))]
+    kept_ones = sorted(kept.glob("3.*/bin/python3")) if os.access(kept, os.R_OK | os.X_OK) else []
+    others = [*filter(None, map(shutil.which, names)), *kept_ones]
     found = filter(None, map(version_of, (PYTHON, *others)))
     return {os.path.realpath(path): version for path, version in found if version >= (3, 9)}
 

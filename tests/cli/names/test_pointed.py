@@ -225,30 +225,30 @@ def test_what_is_no_array_is_not_called_one(tmp_path, case, level):
 
 def test_what_waits_for_something_to_do_is_called_so_too(tmp_path):
     """However many rows stand before it."""
-    source = r"""
-struct queue { long items = 0; std::mutex guard; std::condition_variable filled; };
+    many = " ".join(f"ONE({n})" for n in range(60))  # some of which nobody happens to wait for
+    source = rf"""
+struct queue {{ long items = 0; std::mutex guard; std::condition_variable filled; }};
 static queue* jobs = new queue;
-static void give() {
+static void give() {{
   std::lock_guard<std::mutex> held(jobs->guard);
   jobs->items++;
   jobs->filled.notify_one();
-}
+}}
 #define ONE(n) static pthread_mutex_t lock##n = PTHREAD_MUTEX_INITIALIZER; hold(&lock##n);
-int main() {
-  std::thread taker([] {
-    for (int i = 0; i < 20; i++) {
+int main() {{
+  std::thread taker([] {{
+    for (int i = 0; i < 20; i++) {{
       std::unique_lock<std::mutex> held(jobs->guard);
-      jobs->filled.wait(held, [] { return jobs->items > 0; });
+      jobs->filled.wait(held, [] {{ return jobs->items > 0; }});
       jobs->items--;
-    }
-  });
-  by_threads([](int) {
-    ONE(1) ONE(2) ONE(3) ONE(4) ONE(5) ONE(6) ONE(7) ONE(8) ONE(9) ONE(10) ONE(11) ONE(12)
-    ONE(13) ONE(14) ONE(15) ONE(16) ONE(17) ONE(18) ONE(19) ONE(20) ONE(21) ONE(22)
-  });
-  for (int i = 0; i < 20; i++) { usleep(300); give(); }
+    }}
+  }});
+  by_threads([](int) {{
+    {many}
+  }});
+  for (int i = 0; i < 20; i++) {{ usleep(300); give(); }}
   taker.join();
-}
+}}
 """
     mutexes(tmp_path, source, "-O2", "-g")
     (found,) = json.loads(run_cli("report", "--json", tmp_path / "record").stdout)["records"]

@@ -1,6 +1,7 @@
 # Read by ctest with the tests: one test for each program and each pair of lock and waiting strategy
-# that the preload library's own list offers to programs. A lock's default waiting is tested by
-# `make check`, every other one by `make check-all` (label long).
+# that the preload library's own list offers to programs. `make check` has each program under `auto`,
+# under the C library's, and under every second other lock with its default waiting; which, differs
+# between programs. `make check-all` has all (label long).
 #   POSIX_LOCKS     locks.json
 #   POSIX_PRELOADED what puts the preload library into a program's environment
 #   POSIX_DEADLINE  what ends a test that hangs, after POSIX_SECONDS
@@ -35,6 +36,7 @@ endforeach()
 list(APPEND posix_pairs glibc)
 list(REMOVE_DUPLICATES posix_pairs)
 
+set(posix_turn 0)
 foreach(pair IN LISTS posix_pairs)
   string(REPLACE ":" "_" name "${pair}")
   if(pair STREQUAL "glibc")
@@ -47,13 +49,22 @@ foreach(pair IN LISTS posix_pairs)
     set(seconds 600)  # waiting that keeps the processor starves who has the lock
   endif()
   math(EXPR limit "2 * ${seconds}")
+  if(NOT pair MATCHES ":")
+    math(EXPR posix_turn "1 - ${posix_turn}")
+  endif()
+  set(posix_long ${posix_turn})
   # The program's own watchdog counts also the time in which nobody gives it a processor.
   math(EXPR watchdog "${limit} - 10")
   foreach(program IN LISTS POSIX_PROGRAMS)
+    math(EXPR posix_long "1 - ${posix_long}")
+    set(posix_labels ${labels})
+    if(posix_long AND NOT name MATCHES "^(auto|pass_through)$")
+      set(posix_labels posix long)
+    endif()
     string(REGEX MATCH "^([^=]+)=(.*)$" program "${program}")
     set(test "posix.${name}.${CMAKE_MATCH_1}")
     add_test("${test}" "${POSIX_DEADLINE}" ${seconds} "${CMAKE_MATCH_2}")
-    set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${limit}
+    set_tests_properties("${test}" PROPERTIES LABELS "${posix_labels}" TIMEOUT ${limit}
       ENVIRONMENT "${POSIX_PRELOADED};CHECK_SECONDS=${watchdog};SYNCOPATE_LOCK=${pair}")
   endforeach()
 endforeach()

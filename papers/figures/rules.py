@@ -60,8 +60,8 @@ WHY_BOUNDS = (
     " by all."
 )
 VERDICTS = (
-    "`reproduced`; `direction only`, where a number or a strong word is missed, but every case is"
-    " on the side that the paper states; `not reproduced`. Equality, order, best and bounds have no"
+    "`reproduced`; `direction only`, where a number or a strong word is missed, but as many cases"
+    " as needed are on the stated side; `not reproduced`. Equality, order, best and bounds have no"
     " direction of their own. A missing value never agrees."
 )
 

@@ -93,6 +93,14 @@ def test_most_is_more_than_half_and_almost_all_nine_of_ten():
     assert almost_all.verdict(of(8, 2)) is Verdict.NOT
 
 
+def test_of_most_cases_as_many_are_on_the_stated_side():
+    rule = rules.most(rules.more(clearly=True))
+    cases = {"a": 1.05, "b": 1.05, "c": 1.05, "d": 0.5, "e": 0.5}
+    assert rule.verdict(cases) is Verdict.DIRECTION
+    assert rule.verdict(cases | {"c": 0.5}) is Verdict.NOT
+    assert rules.more(clearly=True).verdict(cases) is Verdict.NOT  # of every case
+
+
 def test_intervals():
     around = Interval(0.95, 1.2, 1.3)
     assert rules.more().verdict({"a": around}) is Verdict.NOT, "not on one side"

@@ -16,7 +16,7 @@ from syncopate.base import paths, scratch
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 
 ENDED_BEFORE = 3  # exit status of the recorder: the process was gone
-PATIENCE = 10.0  # seconds that the recorder gets to finish its records
+PATIENCE = 10.0  # seconds without work that the recorder gets to finish its records
 UNITS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -100,6 +100,16 @@ def _user(number: int) -> str:
         return f"user {number}"
 
 
+def _processor_time(process: int) -> float:
+    """In seconds, of all its threads; 0 where nothing tells."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class KernelRecorder:
     """The recorder of one process and, unless `alone`, of those that it starts."""
 
@@ -164,14 +174,17 @@ class KernelRecorder:
         self.wait()
 
     def wait(self) -> None:
-        """Until its records are whole."""
-        try:
-            status = self._process.wait(PATIENCE)
+        """Until its records are whole, however long it works on them."""
+        used = -1.0
+        while not self.ended_within(PATIENCE) and _processor_time(self._process.pid) > used:
+            used = _processor_time(self._process.pid)
+        if self.ended():
+            status = self._process.wait()
             how = f"was ended by {signal.Signals(-status).name}" if status < 0 else "failed"
-        except subprocess.TimeoutExpired:
+        else:
             self._process.kill()
             status = self._process.wait()
-            how = f"did not finish within {PATIENCE:g} s"
+            how = f"did nothing for {PATIENCE:g} s"
         if status:
             self.trouble = f"the kernel's recorder {how}: the record has what came before that"
         if not self._said.closed:

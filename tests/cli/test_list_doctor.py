@@ -183,8 +183,10 @@ def test_cpu_quota_is_the_least_on_the_way_up(monkeypatch):
         "/sys/fs/cgroup/cpu.max": "400000 100000",
     }
     monkeypatch.setattr(machine, "read", files.get)
-    quota = next(found for found in machine.hardware() if found.name == "CPU quota")
-    assert (quota.value, quota.state) == ("1.50 processors", "warn")
+    for usable, state in ((1, "good"), (2, "warn")):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, usable=usable: set(range(usable)))
+        quota = next(found for found in machine.hardware() if found.name == "CPU quota")
+        assert (quota.value, quota.state) == ("1.50 processors", state)
     files = {
         "/proc/9/cgroup": "3:cpu,cpuacct:/a/b\n0::/",
         "/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us": "-1",

@@ -20,7 +20,6 @@ def environment_of(source: Path) -> list[str]:
     return [word.replace("@dir@", str(HERE)) for word in " ".join(lines).split()]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -365,6 +365,35 @@ def test_a_recorder_that_tells_of_many_processes_ends(monkeypatch, tmp_path):
     assert recorder.left == [*range(1, 30001)]
 
 
+SLOW = """\
+import os, sys, time
+os.write(int(sys.argv[sys.argv.index("--ready") + 1]), b"+")
+while {so_long}:
+    {meanwhile}
+"""
+
+
+@pytest.mark.parametrize(
+    ("so_long", "meanwhile", "patience", "trouble"),
+    [
+        ("time.process_time() < 1.5", "pass", 1.0, False),
+        ("True", "time.sleep(1)", 0.2, True),
+    ],
+)
+def test_a_recorder_is_waited_for_as_long_as_it_works(
+    so_long, meanwhile, patience, trouble, monkeypatch, tmp_path
+):
+    tool = tmp_path / "recorder"
+    tool.write_text(f"{PYTHON_LINE}\n{SLOW.format(so_long=so_long, meanwhile=meanwhile)}")
+    tool.chmod(0o755)
+    monkeypatch.setattr(kernelview, "PATIENCE", patience)
+    monkeypatch.setattr(kernelview.paths, "find", lambda *_: str(tool))
+    recorder = kernelview.KernelRecorder(os.getpid(), str(tmp_path / "r"))
+    recorder.wait()
+    assert (recorder.trouble is not None) == trouble
+    assert not trouble or "did nothing for 0.2 s" in recorder.trouble
+
+
 SHORT_THREADS = """
 #include <pthread.h>
 static void* nothing(void* x) { return x; }

@@ -61,7 +61,6 @@ def test_ratios():
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("ratio", "fewest"),
     [

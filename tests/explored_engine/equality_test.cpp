@@ -250,7 +250,7 @@ TEST_P(RandomSleepers, reduced_search_equals_enumeration) {
     ASSERT_EQ(reduced.outcomes, all.outcomes) << told;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomSleepers, testing::Range(0, 6));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomSleepers, testing::Range(0, 12));
 
 int await_any(std::memory_order order) {
   std::uint64_t value = 0;

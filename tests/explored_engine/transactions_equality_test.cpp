@@ -137,6 +137,6 @@ TEST_P(RandomTransactions, reduced_search_equals_enumeration) {
   }
   EXPECT_GE(compared, 20);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomTransactions, testing::Range(0, 3));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomTransactions, testing::Range(0, 6));
 
 }  // namespace

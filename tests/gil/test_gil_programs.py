@@ -158,7 +158,6 @@ def test_balanced_lengths_grow_again_when_the_conflicts_are_over():
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", ["own", "shared"])
 def test_dynamic_comes_near_the_best_fixed_length(program):
     """The 0.9 of the best that is aimed at takes longer runs (docs/internals/gil-measured.md)."""

@@ -57,7 +57,6 @@ def test_clustalo(settings, proteins):
 
 
 @pytest.mark.long
-@pytest.mark.sampled(3)
 @every_setting
 def test_fasttree(settings, proteins):
     program = installed("fasttreeMP", "fasttree")

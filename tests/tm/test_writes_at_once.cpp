@@ -16,7 +16,7 @@ namespace {
 // As many rounds as a few seconds allow: where writers wait for readers that have no processor, a
 // round takes a time slice.
 constexpr int most_rounds = 100000;
-constexpr auto long_enough = std::chrono::seconds(2);
+constexpr auto long_enough = std::chrono::seconds(5);
 constexpr std::size_t words = 64, large = 256 * 1024 / sizeof(long);  // its own mapping, if large
 
 struct block {

@@ -61,7 +61,6 @@ def test_one_thread_with_more_work_is_named(tmp_path, compiler):
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @COMPILERS
 def test_threads_that_take_turns_in_having_more_are_said_to(tmp_path, compiler):
     found, _ = finding_of(built(tmp_path, compiler, "-DTAKING_TURNS"))

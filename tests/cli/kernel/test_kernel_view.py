@@ -59,7 +59,6 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @needs_kernel
 @pytest.mark.parametrize("kind", ["barrier", "mutex"])
 def test_each_wait_is_seen_while_other_recorders_come_and_go(programs, tmp_path, kind):

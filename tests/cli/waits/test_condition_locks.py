@@ -92,7 +92,6 @@ $_->join for map { threads->create(\\&body) } 1 .. 4;
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @both
 def test_perls_lock_of_a_shared_variable(tmp_path, how):
     """A lock that nobody here made, of a condition variable: Perl's lock()."""
@@ -104,7 +103,6 @@ def test_perls_lock_of_a_shared_variable(tmp_path, how):
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @both
 def test_threads_of_xz_wait_for_something_to_do(tmp_path, how):
     """A pool that nobody here made: one thread gives the others blocks to compress."""

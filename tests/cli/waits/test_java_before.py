@@ -85,7 +85,6 @@ def send(process, text: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @VMS
 def test_waits_that_had_begun_are_told_from_the_recordings_begin_to_their_end(
     before, tmp_path, newer
@@ -230,7 +229,6 @@ def test_a_vm_without_management_says_what_is_not_seen(before, tmp_path, newer):
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @VMS
 def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tmp_path, newer):
     """Of twelve nearly all wait at any time, none for longer than a moment."""
@@ -246,7 +244,6 @@ def test_threads_that_go_on_while_they_are_asked_are_not_said_to_wait(before, tm
 
 
 @pytest.mark.long
-@pytest.mark.sampled(2)
 @VMS
 def test_a_vm_is_recorded_again_and_again_while_threads_come_and_go(before, tmp_path, newer):
     """Each recording loads a copy of the agent; what they need has to last."""
